@@ -7,10 +7,9 @@ import type { BudgetRecord } from "../core/budget/record.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
-import { budgetOnBoard, budgetsDrawnOn, groupsOf, upstreamOnBoard } from "../core/fleet/groups.ts";
+import { budgetOnBoard, groupsOf, namesNeededBy, upstreamOnBoard } from "../core/fleet/groups.ts";
 import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
-import { SessionValidity } from "../core/fleet/session-validity.ts";
 import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
@@ -19,7 +18,7 @@ import type { Clock } from "../core/time/clock.ts";
 import { MINUTE_MS } from "../core/time/duration.ts";
 import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
-import type { FleetConfig, FleetEvents } from "../engine/fleet/parts.ts";
+import { type FleetConfig, type FleetEvents, NO_CONFIG } from "../engine/fleet/parts.ts";
 import { openKey, type KeyParts } from "./probes.ts";
 
 /** The fleet asks this of a replica, and tells it this. */
@@ -71,8 +70,7 @@ export async function openFleet(
     }),
   );
   const board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
-  const session = new SessionValidity(fleet.name, randomBytes(6).toString("hex"), fleet.ttlMs);
-  const holdings = new Holdings(session, clock);
+  const holdings = new Holdings({ ...fleet, boot: randomBytes(6).toString("hex") }, clock);
   const ledger = new FleetLedger(config, { fleet, board, holdings, clock, quotas, records, onBug });
   const join = (replica: Replica): AppFleet =>
     new AppFleet({ fleet, redis, board, ledger, account, holdings, replica }, parts);
@@ -98,7 +96,7 @@ export class AppFleet {
   readonly #clock: Clock;
   readonly #membership: FleetMembership;
   #url = "";
-  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
+  #config = NO_CONFIG;
   #published: ReadonlyMap<string, string> = new Map();
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
@@ -193,7 +191,7 @@ export class AppFleet {
       this.#asking = this.#askPublished();
     }
     await this.#asking;
-    const upstreams = [...this.#config.budgetsOf.keys()].map((name) => ({
+    const upstreams = [...this.#config.namesOf.keys()].map((name) => ({
       name,
       holder: this.#holderOf(upstreamOnBoard(name)),
       views: this.#viewsOf(name),
@@ -268,7 +266,7 @@ function fleetConfigOf({ budgets, upstreams }: Config): FleetConfig {
   ];
   return {
     groups: groupsOf(upstreams),
-    budgetsOf: new Map(upstreams.map((upstream) => [upstream.name, budgetsDrawnOn(upstream)])),
+    namesOf: namesNeededBy(upstreams),
     digest: hash32(JSON.stringify(agreed)).toString(36),
   };
 }

@@ -1,7 +1,6 @@
 import type { FleetBoard } from "../../src/core/fleet/board.ts";
-import { groupsOf } from "../../src/core/fleet/groups.ts";
+import { groupsOf, namesNeededBy } from "../../src/core/fleet/groups.ts";
 import { Holdings } from "../../src/core/fleet/holdings.ts";
-import { SessionValidity } from "../../src/core/fleet/session-validity.ts";
 import type { Clock } from "../../src/core/time/clock.ts";
 import { FleetMembership } from "../../src/engine/fleet/membership.ts";
 import type { FleetBudgets, FleetConfig, Gained } from "../../src/engine/fleet/parts.ts";
@@ -129,7 +128,7 @@ export class SmallReplica {
       wallNow: () => clock.wallNow() + wallAheadMs,
       sleep: (ms, signal) => clock.sleep(ms, signal),
     };
-    this.holdings = new Holdings(new SessionValidity(name, boot, ttlMs), own);
+    this.holdings = new Holdings({ name, boot, ttlMs }, own);
     const log = (_fields: object, text: string): void => void this.logged.push(text);
     this.membership = new FleetMembership({
       clock: own,
@@ -199,7 +198,7 @@ export function smallConfig({
   );
   return {
     groups: groupsOf(all),
-    budgetsOf: new Map(all.map(({ name, budgets }) => [name, budgets])),
+    namesOf: namesNeededBy(all),
     digest,
   };
 }

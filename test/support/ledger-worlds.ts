@@ -3,7 +3,6 @@ import type { RunningLedger } from "../../src/core/budget/ledger.ts";
 import { Quotas } from "../../src/core/budget/quotas.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { Holdings } from "../../src/core/fleet/holdings.ts";
-import { SessionValidity } from "../../src/core/fleet/session-validity.ts";
 import { momentOf } from "../../src/core/time/moment.ts";
 import { FleetLedger } from "../../src/engine/fleet/fleet-ledger.ts";
 import { VirtualBoards } from "./fleet-world.ts";
@@ -27,9 +26,8 @@ export function localWorld(config: Config): Promise<LedgerWorld> {
 /** A replica that holds all budgets, in a session that does not end. */
 export function holderWorld(config: Config): Promise<LedgerWorld> {
   const clock = new VirtualClock();
-  const session = new SessionValidity("one", "boot", Infinity);
-  session.renew(momentOf(clock));
-  const holdings = new Holdings(session, clock);
+  const holdings = new Holdings({ name: "one", boot: "boot", ttlMs: Infinity }, clock);
+  holdings.renew(momentOf(clock));
   const ledger = new FleetLedger(config, {
     fleet: sampleFleet(),
     board: new VirtualBoards(clock).boardFor(() => false),

@@ -116,8 +116,13 @@ export class RedisFleetBoard implements FleetBoard {
     read: (answer: Row) => Answer,
     keys = this.#keys,
   ): Promise<Answer | undefined> {
-    const asked = JSON.stringify(request, (_, value: unknown) => (value instanceof Map ? [...value] : value));
-    const reply = await this.#redis.run(this.#scripts[call], keys, [asked]);
+    const fields = Object.entries(request).map(([name, value]: [string, unknown]) => [
+      name,
+      value instanceof Map ? [...value] : value,
+    ]);
+    const reply = await this.#redis.run(this.#scripts[call], keys, [
+      JSON.stringify(Object.fromEntries(fields)),
+    ]);
     if (reply.kind === "failed" || typeof reply.value !== "string") return undefined;
     return readText(reply.value, read);
   }

@@ -55,7 +55,7 @@ export class BoardView {
    * Who should hold what, among replicas that have the same groups and stay. What others hold stays there. One that is
    * new keeps what it holds, and is given no more while others have lived longer.
    */
-  assignmentOf(groups: readonly Group[], own: FleetMember, ttlMs: number): Assignment {
+  assignmentOf(groups: readonly Group[], own: Pick<FleetMember, "groups">, ttlMs: number): Assignment {
     const lives = Map.groupBy(
       this.#members.filter((member) => member.groups === own.groups),
       ({ name }) => name,

@@ -34,6 +34,16 @@ export function budgetsDrawnOn({ budgets, auth }: Pick<Drawing, "budgets" | "aut
   return auth.kind === "oauth2" ? [...new Set([...budgets, ...auth.token.budgets])] : budgets;
 }
 
+/** By upstream, all that whoever polls it must hold, by names on the board. */
+export function namesNeededBy(upstreams: readonly Drawing[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    upstreams.map((upstream) => [
+      upstream.name,
+      [upstreamOnBoard(upstream.name), ...budgetsDrawnOn(upstream).map(budgetOnBoard)],
+    ]),
+  );
+}
+
 export function groupsOf(upstreams: readonly Drawing[]): readonly Group[] {
   const leaders = new Map<string, string>();
   const leaderOf = (budget: string): string => {

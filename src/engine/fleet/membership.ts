@@ -1,13 +1,11 @@
 import type { Beat } from "../../core/fleet/board.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import type { FleetWait } from "../../core/fleet/fleet-status.ts";
-import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
-import { infoText, type FleetMember, type MemberInfo, memberOf } from "../../core/fleet/member.ts";
-import type { SessionValidity } from "../../core/fleet/session-validity.ts";
+import { infoText, type FleetMember, type MemberInfo } from "../../core/fleet/member.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
 import { type Moment, momentOf } from "../../core/time/moment.ts";
-import { Ownership } from "./ownership.ts";
-import type { FleetConfig, MembershipParts } from "./parts.ts";
+import { Ownership, type OwnConfig } from "./ownership.ts";
+import { type FleetConfig, type MembershipParts, NO_CONFIG } from "./parts.ts";
 import { Tellings } from "./tellings.ts";
 
 const BEATS_PER_TTL = 5;
@@ -24,14 +22,12 @@ const TOLD_CLOCK_MS = 5_000;
 /** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
   readonly #parts: MembershipParts;
-  readonly #validity: SessionValidity;
   readonly #view = new BoardView();
   readonly #ownership: Ownership;
   readonly #tellings: Tellings;
   readonly #ended = new AbortController();
-  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
-  #groupsHash = "";
-  #configSinceMs = 0;
+  #config = NO_CONFIG;
+  #own: OwnConfig = { groups: "", configSinceMs: 0 };
   #clockAheadMs = 0;
   #waitsFor: FleetWait | undefined;
   #differs = { config: false, clock: false };
@@ -45,13 +41,12 @@ export class FleetMembership {
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
-    this.#validity = parts.holdings.session;
     this.#ownership = new Ownership(parts, this.#view);
     this.#tellings = new Tellings(parts);
   }
 
   get session(): string {
-    return this.#validity.session;
+    return this.#parts.holdings.session;
   }
 
   get members(): readonly FleetMember[] {
@@ -96,13 +91,16 @@ export class FleetMembership {
 
   /** Of the config, whoever polls them. */
   get upstreamCount(): number {
-    return this.#config.budgetsOf.size;
+    return this.#config.namesOf.size;
   }
 
   setConfig(config: FleetConfig): void {
-    if (config.digest !== this.#config.digest) this.#configSinceMs = this.#parts.clock.wallNow();
+    const isSame = config.digest === this.#config.digest;
+    this.#own = {
+      groups: hashOf(config.groups.map(({ names }) => names.join("\n")).join("\n\n")),
+      configSinceMs: isSame ? this.#own.configSinceMs : this.#parts.clock.wallNow(),
+    };
     this.#config = config;
-    this.#groupsHash = hashOf(config.groups.map(({ names }) => names.join("\n")).join("\n\n"));
     this.#ownership.know(config);
     this.beatSoon();
   }
@@ -136,7 +134,7 @@ export class FleetMembership {
     this.#wake.abort();
     this.#guardWake.abort();
     await this.#running;
-    if (!this.#validity.hasJoined) return;
+    if (!this.#parts.holdings.hasJoined) return;
     await this.#tellings.tellChanges();
     await this.#ownership.end(this.session);
   }
@@ -166,7 +164,7 @@ export class FleetMembership {
         onBug(error);
       }
       this.#guardWake = new AbortController();
-      const leftMs = holdings.isSessionValid ? this.#validity.validUntilMs - clock.now() : Infinity;
+      const leftMs = holdings.isSessionValid ? holdings.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
@@ -198,16 +196,16 @@ export class FleetMembership {
 
   #beginAnew(): void {
     this.#parts.log.info({ session: this.session }, "fleet session ended, joining again");
-    this.#validity.begin();
+    this.#parts.holdings.begin();
     this.#mustRetake = this.#parts.holdings.claimed.size > 0;
   }
 
   #beat(sentAt: Moment): Promise<Beat | "lost" | undefined> {
-    const { board, ttlMs, budgets } = this.#parts;
+    const { board, ttlMs, budgets, holdings } = this.#parts;
     return board.beat({
       session: this.session,
       ttlMs,
-      answeredAgoMs: this.#validity.answeredAgoMs(sentAt),
+      answeredAgoMs: holdings.answeredAgoMs(sentAt),
       info: infoText(this.#info),
       version: this.#view.version,
       wants: budgets.wants(),
@@ -218,9 +216,8 @@ export class FleetMembership {
     return {
       url: this.#parts.url(),
       held: this.heldCount,
-      groups: this.#groupsHash,
+      ...this.#own,
       config: this.#config.digest,
-      configSinceMs: this.#configSinceMs,
       isLeaving: this.#isLeaving,
       asks: this.#ownership.asks,
       clockAheadMs: Math.round(this.#clockAheadMs),
@@ -228,20 +225,20 @@ export class FleetMembership {
   }
 
   async #continueSession(answer: Beat, sentAt: Moment): Promise<void> {
-    const { clock, isSharded, budgets } = this.#parts;
-    const isNew = !this.#validity.hasJoined;
+    const { clock, isSharded, budgets, holdings } = this.#parts;
+    const isNew = !holdings.hasJoined;
     const now = momentOf(clock);
-    this.#validity.answered(sentAt);
+    holdings.answered(sentAt);
     this.#clockAheadMs = (sentAt.wallMs + now.wallMs) / 2 - answer.wallMs;
     this.#view.update(answer);
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake(this.session))) return;
       this.#mustRetake = false;
     }
-    this.#validity.renew(sentAt);
+    holdings.renew(sentAt);
     this.#guardWake.abort();
     if (answer.granted !== undefined) budgets.granted(answer.granted, sentAt);
-    this.#hear(answer, sentAt);
+    this.#tellings.heard(answer, sentAt);
     // The board learns from the next beat that its answers arrive here.
     if (isNew) this.beatSoon();
     else if (isSharded && !this.#isLeaving) await this.#act();
@@ -251,28 +248,10 @@ export class FleetMembership {
   }
 
   async #act(): Promise<void> {
-    const own = memberOf({
-      session: this.session,
-      info: infoText(this.#info),
-      endsInMs: 0,
-      provenMs: undefined,
-    });
-    await this.#ownership.act(this.session, own);
+    await this.#ownership.act(this.session, this.#own);
     if (this.#ownership.isDoubtful) {
       this.#beginAnew();
       this.beatSoon();
-    }
-  }
-
-  #hear({ version, pauses }: Beat, sentAt: Moment): void {
-    const { budgets, events } = this.#parts;
-    this.#tellings.heard(version, pauses);
-    for (const [name, forMs] of pauses) {
-      if (this.#tellings.wasResumedSince(name, sentAt)) continue;
-      const budget = budgetNamed(name);
-      const upstream = upstreamNamed(name);
-      if (budget !== undefined) budgets.pause(budget, forMs);
-      else if (upstream !== undefined) events.onPaused(upstream, forMs);
     }
   }
 

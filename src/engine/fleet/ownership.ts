@@ -2,8 +2,11 @@ import type { Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
 import { readView } from "../../core/fleet/fleet-status.ts";
 import { budgetNamed, type Group, upstreamNamed } from "../../core/fleet/groups.ts";
-import type { FleetMember } from "../../core/fleet/member.ts";
-import type { FleetConfig, MembershipParts } from "./parts.ts";
+import type { MemberInfo } from "../../core/fleet/member.ts";
+import { type FleetConfig, type MembershipParts, NO_CONFIG } from "./parts.ts";
+
+/** What replicas of different configs know each other by. */
+export type OwnConfig = Pick<MemberInfo, "groups" | "configSinceMs">;
 
 /** What this replica holds. It claims the groups assigned to it, and hands over those assigned to others. */
 export class Ownership {
@@ -15,7 +18,7 @@ export class Ownership {
   readonly #moves = { gained: 0, lost: 0 };
   /** Since when the config has each upstream; from the start on: always, as far as is known. Monotonic. */
   #knownSinceMs: ReadonlyMap<string, number> | undefined;
-  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
+  #config = NO_CONFIG;
   #mustTellTerms = false;
   #asks: readonly string[] = [];
   #isDoubtful = false;
@@ -48,15 +51,15 @@ export class Ownership {
     const before = this.#knownSinceMs;
     const addedMs = before === undefined ? Number.NEGATIVE_INFINITY : this.#parts.clock.now();
     this.#knownSinceMs = new Map(
-      [...config.budgetsOf.keys()].map((name) => [name, before?.get(name) ?? addedMs]),
+      [...config.namesOf.keys()].map((name) => [name, before?.get(name) ?? addedMs]),
     );
     // Whoever draws on another budget now is not polled until that is held too.
     const wasClaimed = this.heldUpstreams.filter((upstream) => this.#parts.holdings.isClaimed(upstream));
     this.#config = config;
-    this.#parts.holdings.know(config.budgetsOf);
     const { holdings, events } = this.#parts;
+    holdings.know(config.namesOf);
     const blocked = wasClaimed.filter(
-      (upstream) => config.budgetsOf.has(upstream) && !holdings.isClaimed(upstream),
+      (upstream) => config.namesOf.has(upstream) && !holdings.isClaimed(upstream),
     );
     if (blocked.length > 0) events.onLost(blocked);
     this.#mustTellTerms = true;
@@ -90,7 +93,7 @@ export class Ownership {
     return true;
   }
 
-  async act(session: string, own: FleetMember): Promise<void> {
+  async act(session: string, own: OwnConfig): Promise<void> {
     const { ttlMs, name, holdings, onBug } = this.#parts;
     const { groups } = this.#config;
     const assignment = this.#view.assignmentOf(groups, own, ttlMs);
@@ -227,7 +230,7 @@ export class Ownership {
   }
 
   /** Replicas of a newer config need these names: whoever has the older one gives way. */
-  #askedOf({ groups, configSinceMs }: FleetMember): ReadonlySet<string> {
+  #askedOf({ groups, configSinceMs }: OwnConfig): ReadonlySet<string> {
     const newer = this.#view.members.filter(
       (member) => member.groups !== groups && member.configSinceMs > configSinceMs,
     );
@@ -235,7 +238,7 @@ export class Ownership {
   }
 
   /** Partly held by others under another config, and partly free. */
-  #blocked({ groups }: FleetMember): readonly string[] {
+  #blocked({ groups }: OwnConfig): readonly string[] {
     const foreign = new Set(
       this.#view.members.filter((member) => member.groups !== groups).map(({ session }) => session),
     );

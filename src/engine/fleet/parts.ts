@@ -36,11 +36,13 @@ export type FleetBudgets = Pick<
 /** What replicas must agree on, and what of it they do. */
 export type FleetConfig = {
   readonly groups: readonly Group[];
-  /** By upstream: the budgets that it draws on, those of its tokens included. */
-  readonly budgetsOf: ReadonlyMap<string, readonly string[]>;
+  /** By upstream, all that whoever polls it must hold, by names on the board. */
+  readonly namesOf: ReadonlyMap<string, readonly string[]>;
   /** Hash of all of it, limits included. */
   readonly digest: string;
 };
+
+export const NO_CONFIG: FleetConfig = { groups: [], namesOf: new Map(), digest: "" };
 
 export type MembershipParts = {
   readonly clock: Clock;

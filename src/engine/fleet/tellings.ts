@@ -1,4 +1,5 @@
-import { RECORDS_KEPT_MS } from "../../core/fleet/board.ts";
+import { type Beat, type News, RECORDS_KEPT_MS } from "../../core/fleet/board.ts";
+import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
 import type { Moment } from "../../core/time/moment.ts";
 import type { MembershipParts } from "./parts.ts";
 
@@ -23,32 +24,36 @@ export class Tellings {
   pause(name: string, forMs: number): void {
     this.#pauses.set(name, this.#parts.clock.now() + forMs);
     this.#resumed.delete(name);
-    void this.#tell(new Map([[name, forMs]]), [], new Map()).catch(this.#parts.onBug);
+    void this.#tell({ pauses: new Map([[name, forMs]]) }).catch(this.#parts.onBug);
   }
 
   resumed(name: string): void {
     this.#pauses.delete(name);
     this.#resumed.set(name, Infinity);
     const told = async (): Promise<void> => {
-      const isTold = await this.#tell(new Map(), [name], new Map());
+      const isTold = await this.#tell({ resumed: [name] });
       if (isTold && this.#resumed.has(name)) this.#resumed.set(name, this.#parts.clock.now());
     };
     void told().catch(this.#parts.onBug);
   }
 
-  /** Whether a beat that was sent then does not know yet that the operator ended this pause. */
-  wasResumedSince(name: string, sentAt: Moment): boolean {
-    return (this.#resumed.get(name) ?? Number.NEGATIVE_INFINITY) >= sentAt.nowMs;
-  }
-
-  /** What a beat's answer shows that the board does not know is told again with the changes. */
-  heard(version: string, pauses: ReadonlyMap<string, number>): void {
+  /** Others' pauses hold here too. What the board does not know any more is told again with the changes. */
+  heard({ version, pauses }: Beat, sentAt: Moment): void {
+    const { clock, budgets, events } = this.#parts;
     const [memory = ""] = version.split(" ");
     if (memory !== this.#memory) this.#told.clear();
     this.#memory = memory;
-    const nowMs = this.#parts.clock.now();
+    const nowMs = clock.now();
     for (const [name, untilMs] of this.#pauses) if (untilMs <= nowMs) this.#pauses.delete(name);
     this.#unknown = new Map([...this.#pauses].filter(([name]) => !pauses.has(name)));
+    for (const [name, forMs] of pauses) {
+      // This beat was sent before the board knew that the operator ended the pause.
+      if ((this.#resumed.get(name) ?? Number.NEGATIVE_INFINITY) >= sentAt.nowMs) continue;
+      const budget = budgetNamed(name);
+      const upstream = upstreamNamed(name);
+      if (budget !== undefined) budgets.pause(budget, forMs);
+      else if (upstream !== undefined) events.onPaused(upstream, forMs);
+    }
   }
 
   async tellChanges(): Promise<void> {
@@ -64,16 +69,12 @@ export class Tellings {
     const pauses = new Map([...this.#unknown].map(([name, untilMs]) => [name, untilMs - nowMs]));
     const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
     if (some.size + pauses.size + resumed.length === 0) return;
-    if (!(await this.#tell(pauses, resumed, some))) return;
+    if (!(await this.#tell({ pauses, resumed, records: some }))) return;
     for (const [name, text] of some) this.#told.set(name, { text, atMs: nowMs });
     for (const name of resumed) this.#resumed.set(name, clock.now());
   }
 
-  #tell(
-    pauses: ReadonlyMap<string, number>,
-    resumed: readonly string[],
-    records: ReadonlyMap<string, string>,
-  ): Promise<boolean> {
+  #tell({ pauses = new Map(), resumed = [], records = new Map() }: Partial<News>): Promise<boolean> {
     const { board, ttlMs } = this.#parts;
     const positive = new Map([...pauses].filter(([, forMs]) => forMs > 0));
     return board.tell({ ttlMs, pauses: positive, resumed, records });

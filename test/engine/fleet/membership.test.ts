@@ -17,7 +17,7 @@ const UPSTREAMS = 12;
 function worldOf(common: Partial<SmallOptions> = {}): World {
   const clock = new VirtualClock();
   const boards = new VirtualBoards(clock);
-  const names = smallConfig({ name: "", upstreams: UPSTREAMS }).budgetsOf;
+  const names = smallConfig({ name: "", upstreams: UPSTREAMS }).namesOf;
   return {
     clock,
     boards,

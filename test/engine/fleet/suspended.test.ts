@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import { budgetOnBoard } from "../../../src/core/fleet/groups.ts";
 import { Holdings } from "../../../src/core/fleet/holdings.ts";
-import { SessionValidity } from "../../../src/core/fleet/session-validity.ts";
 import { momentOf } from "../../../src/core/time/moment.ts";
 import { FleetLedger } from "../../../src/engine/fleet/fleet-ledger.ts";
 import { pollOnce } from "../../../src/engine/poll/poll-once.ts";
@@ -27,8 +26,7 @@ async function isWritten(
   standStill: Suspension,
 ): Promise<boolean> {
   const clock = new VirtualClock();
-  const session = new SessionValidity("one", "boot", TTL_MS);
-  const holdings = new Holdings(session, clock);
+  const holdings = new Holdings({ name: "one", boot: "boot", ttlMs: TTL_MS }, clock);
   const ledger = new FleetLedger(CONFIG, {
     fleet: sampleFleet({ mode, replicas: 3, ttlMs: TTL_MS }),
     board: new VirtualBoards(clock).boardFor(() => false),
@@ -41,7 +39,7 @@ async function isWritten(
   });
   holdings.claimed.add(budgetOnBoard("api"));
   await clock.advance(HOUR_MS);
-  session.renew(momentOf(clock));
+  holdings.renew(momentOf(clock));
   ledger.granted({ ...granted, isAnew: false, isMixed: false }, momentOf(clock));
   const decision = ledger.take(["api"]);
   if (decision.kind !== "granted") throw new Error(`no lease: ${decision.cause}`);

@@ -1,11 +1,10 @@
 import { Holdings } from "../../../../src/core/fleet/holdings.ts";
-import { SessionValidity } from "../../../../src/core/fleet/session-validity.ts";
 import type { FleetBoard } from "../../../../src/core/fleet/board.ts";
 import type { Config, Upstream } from "../../../../src/core/config/config.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
 import { UpstreamPauses } from "../../../../src/core/budget/pauses.ts";
 import { Quotas } from "../../../../src/core/budget/quotas.ts";
-import { budgetsDrawnOn, groupsOf } from "../../../../src/core/fleet/groups.ts";
+import { groupsOf, namesNeededBy } from "../../../../src/core/fleet/groups.ts";
 import { FleetLedger } from "../../../../src/engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../../../../src/engine/fleet/membership.ts";
 import { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
@@ -82,7 +81,7 @@ export class Replica implements Inhabitant {
     const believedTtlMs = ttlMs * (mutation.believesInTtls ?? 1);
     const ofWay = boardOver(way, parts.onClaimed);
     const board = mutation.wrapBoard?.(ofWay, ttlMs) ?? ofWay;
-    const holdings = new Holdings(new SessionValidity(parts.name, `b${parts.life}`, believedTtlMs), clock);
+    const holdings = new Holdings({ name: parts.name, boot: `b${parts.life}`, ttlMs: believedTtlMs }, clock);
     this.ledger = openLedger(parts, board, holdings, onBug);
     const pauses = new UpstreamPauses(clock, new Map(), (upstream, { pausedUntilMs }) =>
       this.membership.tellPause(`u:${upstream}`, pausedUntilMs - clock.wallNow()),
@@ -133,7 +132,7 @@ export class Replica implements Inhabitant {
     way.onBack(() => this.membership.beatSoon());
     this.membership.setConfig({
       groups: groupsOf(config.upstreams),
-      budgetsOf: new Map(config.upstreams.map((upstream) => [upstream.name, budgetsDrawnOn(upstream)])),
+      namesOf: namesNeededBy(config.upstreams),
       digest: "one",
     });
     this.membership.start();
