@@ -43,7 +43,11 @@ const ACCIDENTS: readonly Accident[] = [
   {
     what: "Redis is restarted empty",
     mostMs: 0,
-    happen: (fleet) => fleet.redis.restart(),
+    happen: async (fleet) => {
+      await fleet.redis.restart();
+      // Until a new board opens, whoever loses its session by what happens next would wait for that too.
+      await sleep(TTL_MS);
+    },
   },
   {
     what: "Redis is stopped for 30 s",

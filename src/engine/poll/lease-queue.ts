@@ -29,7 +29,7 @@ type Queue = {
   reason: WaitReason;
   /** No lease before this moment; undefined while the ledger is asked. */
   notBeforeMs: number | undefined;
-  /** The queues that let this one go first: they look again when it has been answered, or waits no more. */
+  /** The queues that let this one go first: they look again when it must wait itself, or waits no more. */
   readonly yielding: Set<Queue>;
   /** Ends the sleep of the loop that serves this queue; undefined while there is none. */
   wake: AbortController | undefined;
@@ -140,8 +140,9 @@ export class LeaseQueue {
     const decision = await this.#ledger.take(queue.budgets, queue.mostCost);
     if (decision.kind === "granted") {
       queue.notBeforeMs = this.#clock.now();
-      this.#grantFirst(queue, decision.lease);
-      return endYielding(queue);
+      // Those who let it go first have nothing to look for yet: what they wait for was taken just now.
+      queue.yielding.clear();
+      return this.#grantFirst(queue, decision.lease);
     }
     queue.notBeforeMs = decision.untilMs;
     queue.reason = decision;
