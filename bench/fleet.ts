@@ -17,7 +17,8 @@ import { PlainUpstream } from "./programs/plain-upstream.ts";
 import { cpuMs } from "./programs/process-usage.ts";
 import { pairedRatios, summaryOf } from "./report/statistics.ts";
 
-const WARM_UP_MS = 15_000;
+/** Until what is hot is compiled. */
+const WARM_UP_MS = 90_000;
 const { values } = parseArgs({
   options: {
     pairs: { type: "string", default: "8" },
