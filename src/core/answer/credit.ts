@@ -73,19 +73,32 @@ const MOST_AT_THE_START = 7;
 const MOST_AT_THE_END = 3;
 
 /**
- * How fast was spent between the first and the last points of a window, in the middle of all pairs of them: the answers of
- * several servers, of which some lag behind, differ by more than what was spent, and any one pair may be of two of them.
+ * How fast was spent between the first and the last points of a window. The answers of several servers, of which some lag
+ * behind, differ by more than what was spent, and any one pair of points may be of two of them: so the middle of all pairs
+ * tells about how fast it is, and by that the lower half of the points is found, which lags least.
  */
 function middleSlope(points: readonly ValuePoint[]): number {
-  const slopes = points
-    .slice(0, Math.min(MOST_AT_THE_START, Math.max(1, points.length >> 1)))
-    .flatMap((from) =>
-      points
-        .slice(-Math.min(MOST_AT_THE_END, Math.ceil(points.length / 3)))
-        .map((to) => (from.value - to.value + to.refilled - from.refilled) / (to.atMs - from.atMs)),
-    )
-    .toSorted((a, b) => a - b);
-  return slopes[(slopes.length - 1) >> 1] ?? 0;
+  const starts = points.slice(0, Math.min(MOST_AT_THE_START, Math.max(1, points.length >> 1)));
+  const ends = points.slice(-Math.min(MOST_AT_THE_END, Math.ceil(points.length / 3)));
+  const about = middleOf(slopes(starts, ends));
+  return middleOf(slopes(lowerHalf(starts, about), lowerHalf(ends, about)));
+}
+
+function slopes(starts: readonly ValuePoint[], ends: readonly ValuePoint[]): readonly number[] {
+  return starts.flatMap((from) => ends.map((to) => (spent(to) - spent(from)) / (to.atMs - from.atMs)));
+}
+
+function middleOf(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[(numbers.length - 1) >> 1] ?? 0;
+}
+
+function lowerHalf(points: readonly ValuePoint[], perMs: number): readonly ValuePoint[] {
+  const ahead = (point: ValuePoint): number => spent(point) - perMs * point.atMs;
+  return points.toSorted((a, b) => ahead(b) - ahead(a)).slice(0, Math.ceil(points.length / 2));
+}
+
+function spent({ value, refilled }: ValuePoint): number {
+  return refilled - value;
 }
 
 const LAST_POINTS_MS = 15 * MINUTE_MS;
