@@ -94,7 +94,7 @@ function textOf({ expect, body: sent, ...upstream }: Upstream): string {
   const body = expect.body?.map(({ path, check }) => {
     return check.kind === "json_schema" ? [path, check.file, check.read?.digest] : [path, check];
   });
-  const request = sent?.kind === "file" ? [sent.file, sent.read?.digest] : sent;
+  const request = sent && "file" in sent ? [sent.file, sent.read?.digest] : sent;
   return JSON.stringify([upstream, request, { ...expect, body }]);
 }
 

@@ -9,7 +9,7 @@ type FilledBody = { readonly payload: Payload; readonly secrets: readonly string
 
 /** The bytes to send, with their variables filled in: these are secret. */
 export function filledBody(body: RequestBody, environment: Environment): Opened<FilledBody> {
-  let problem = body.kind === "file" && body.read === undefined ? "its file was not read" : undefined;
+  let problem = "file" in body && body.read === undefined ? "its file was not read" : undefined;
   const payload = payloadOf(body, (text) => {
     const filled = interpolate(text, environment);
     if (filled.kind === "text") return filled.text;
@@ -22,29 +22,18 @@ export function filledBody(body: RequestBody, environment: Environment): Opened<
 }
 
 function payloadOf(body: RequestBody, fill: (text: string) => string): Payload {
-  switch (body.kind) {
-    case "json":
-      return {
-        type: "application/json",
-        bytes: Buffer.from(JSON.stringify(filledIn(body.value, fill)) ?? ""),
-      };
-    case "text":
-      return { type: "text/plain; charset=utf-8", bytes: Buffer.from(fill(body.text)) };
-    case "form": {
-      const fields = Object.entries(body.fields).map(([name, value]): [string, string] => [
-        name,
-        fill(value),
-      ]);
-      const form = new URLSearchParams(fields).toString();
-      return { type: "application/x-www-form-urlencoded", bytes: Buffer.from(form) };
-    }
-    case "file": {
-      const type = body.file.endsWith(".json") ? "application/json" : "application/octet-stream";
-      return { type, bytes: Buffer.from(body.read?.bytes ?? []) };
-    }
-    default:
-      return body satisfies never;
+  if ("json" in body) {
+    const bytes = Buffer.from(JSON.stringify(filledIn(body.json, fill)) ?? "");
+    return { type: "application/json", bytes };
   }
+  if ("text" in body) return { type: "text/plain; charset=utf-8", bytes: Buffer.from(fill(body.text)) };
+  if ("form" in body) {
+    const fields = Object.entries(body.form).map(([name, value]): [string, string] => [name, fill(value)]);
+    const form = new URLSearchParams(fields).toString();
+    return { type: "application/x-www-form-urlencoded", bytes: Buffer.from(form) };
+  }
+  const type = body.file.endsWith(".json") ? "application/json" : "application/octet-stream";
+  return { type, bytes: Buffer.from(body.read?.bytes ?? []) };
 }
 
 function filledIn(value: unknown, fill: (text: string) => string): unknown {

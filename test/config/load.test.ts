@@ -186,9 +186,9 @@ test("an operator tells how an upstream refuses", async () => {
   );
   const { config } = await loaded(text, {});
   expect(config.upstreams[0]?.expect.refusals).toEqual([
-    { status: [403], place: { kind: "json", pointer: "/error/code" }, text: "spent", means: "quota" },
-    { status: [], place: { kind: "header", name: "x-wall" }, text: "", means: "blocked" },
-    { status: [], place: { kind: "body" }, text: "no entry", means: "status" },
+    { status: [403], json: "/error/code", text: "spent", means: "quota" },
+    { header: "x-wall", means: "blocked" },
+    { text: "no entry", means: "status" },
   ]);
   expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
     upstreams: [

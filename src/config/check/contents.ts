@@ -15,7 +15,7 @@ import { plainOf } from "./plain.ts";
 const MAX_SCHEMA_BYTES = 1024 * 1024;
 
 type Contract = NonNullable<Extract<BodyAssertion["check"], { kind: "json_schema" }>["read"]>;
-type Body = NonNullable<Extract<RequestBody, { kind: "file" }>["read"]>;
+type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
 
 export type Contents = {
   readonly contracts: ReadonlyMap<string, Contract>;
@@ -67,7 +67,7 @@ export function withContents(upstream: Upstream, { contracts, bodies }: Contents
   });
   return {
     ...upstream,
-    ...(body?.kind === "file" && { body: { ...body, read: bodies.get(body.file) } }),
+    ...(body && "file" in body && { body: { ...body, read: bodies.get(body.file) } }),
     ...(expect.body && { expect: { ...expect, body: expect.body.map(filled) } }),
   };
 }

@@ -34,7 +34,7 @@ export function knownKeysIn(
   const searched = [...keys].filter(({ length }) => length >= LEAST_KEY_CHARS);
   return [...upstreams].flatMap(([index, { body }]) => {
     if (body === undefined) return [];
-    const bytes = body.kind === "file" && files.get(body.file)?.bytes;
+    const bytes = "file" in body && files.get(body.file)?.bytes;
     const text = bytes ? Buffer.from(bytes).toString("latin1") : JSON.stringify(body);
     if (!searched.some((key) => text.includes(key))) return [];
     return [complainOfValue(["upstreams", index, "body"], USE_A_VARIABLE)];

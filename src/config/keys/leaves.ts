@@ -146,6 +146,11 @@ export function filePath(file: NonNullable<Notes["file"]>): z.ZodType<string, st
   return noted(text("a file's path", 4096), { file, example: "unset" });
 }
 
+/** Read in lower case, as no case of letters counts there. */
+export function lowered(text: z.ZodType<string, string>): z.ZodType<string, string> {
+  return z.codec(text, z.string(), { decode: (written) => written.toLowerCase(), encode: (lower) => lower });
+}
+
 export function headerName(): z.ZodType<string, string> {
   return noted(matching(HEADER_NAME_PATTERN, "a header's name"), { example: "unset" });
 }

@@ -101,5 +101,5 @@ export function secretVariables(
 
 /** Its texts are searched in one: in JSON, a variable is written as it is. */
 export function variablesInBody(body: RequestBody | undefined): readonly string[] {
-  return body === undefined || body.kind === "file" ? [] : variablesIn(JSON.stringify(body));
+  return body === undefined || "file" in body ? [] : variablesIn(JSON.stringify(body));
 }

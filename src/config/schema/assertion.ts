@@ -8,6 +8,7 @@ import {
   filledList,
   flag,
   headerName,
+  lowered,
   oneOf,
   pointer,
   section,
@@ -31,7 +32,7 @@ export const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union(
 const bound = z.number({ error: "a number" });
 const length = wholeNumber(0, 1_000_000);
 
-const aText = text("a text", 256);
+const aText = lowered(text("a text", 256));
 const texts = {
   contains: aText.optional().describe("A text with this in it, in any case of letters."),
   lacks: aText.optional().describe("A text without this in it, in any case of letters."),
@@ -46,8 +47,8 @@ type Texts = { readonly [Key in (typeof TEXTS)[number]]?: string | undefined };
 
 /** Undefined where it is about something else. */
 function textCheck({ contains, lacks, matches }: Texts): TextCheck | undefined {
-  if (contains !== undefined) return { kind: "contains", text: contains.toLowerCase() };
-  if (lacks !== undefined) return { kind: "lacks", text: lacks.toLowerCase() };
+  if (contains !== undefined) return { kind: "contains", text: contains };
+  if (lacks !== undefined) return { kind: "lacks", text: lacks };
   return matches === undefined ? undefined : { kind: "matches", pattern: matches };
 }
 type TextCheck = Extract<Check, { readonly kind: (typeof TEXTS)[number] }>;
@@ -122,7 +123,7 @@ function bodyCheck(keys: Omit<z.output<typeof body>, "path" | "of">): Check {
 }
 
 const headerKeys = section({
-  name: headerName().describe("The header."),
+  name: lowered(headerName()).describe("The header."),
   exists: flag().optional().describe(EXISTS),
   equals: text("a text", 256).optional().describe("Exactly this."),
   one_of: filledList(text("a text", 256), MOST_ITEMS, "values").optional().describe("Exactly one of these."),
@@ -132,7 +133,7 @@ const headerKeys = section({
 export const headerAssertion: z.ZodType<HeaderAssertion> = codec(
   ruled(headerKeys, oneKind([["exists"], ["equals"], ["one_of"], ...TEXTS.map((key) => [key])])),
   {
-    decode: ({ name, ...keys }) => ({ name: name.toLowerCase(), check: headerCheck(keys) }),
+    decode: ({ name, ...keys }) => ({ name, check: headerCheck(keys) }),
     encode: ({ name, check }) => ({ name, ...writtenCheck(check) }),
   },
 );

@@ -15,6 +15,7 @@ import {
   flag,
   headerName,
   list,
+  lowered,
   named,
   oneOf,
   pointer,
@@ -55,13 +56,13 @@ const refusal = section({
   status: filledList(wholeNumber(100, 999), MOST_STATUS, "status codes", ", such as [403]")
     .optional()
     .describe("Only with one of these status codes."),
-  header: headerName()
+  header: lowered(headerName())
     .optional()
     .describe("Only with this header. With text: only where its value contains that."),
   json: pointer("a JSON pointer, such as /error/code", { least: 1 })
     .optional()
     .describe("Only where the body has something there. With text: only where that contains it."),
-  text: text("a text", 256)
+  text: lowered(text("a text", 256))
     .optional()
     .describe(
       "Only where the header, the JSON value or else the body contains this, in any case of letters.",
@@ -71,28 +72,10 @@ const refusal = section({
   ),
 });
 
-const refusalRule: z.ZodType<RefusalRule> = codec(
-  ruled(refusal, atMostOne("header", "json"), atLeastOne("status", "header", "json", "text")),
-  {
-    decode: ({ status = [], header, json, text = "", means }) => ({
-      status,
-      place:
-        header !== undefined
-          ? { kind: "header", name: header.toLowerCase() }
-          : json !== undefined
-            ? { kind: "json", pointer: json }
-            : { kind: "body" },
-      text: text.toLowerCase(),
-      means,
-    }),
-    encode: ({ status, place, text, means }) => ({
-      status: status.length === 0 ? undefined : status,
-      header: place.kind === "header" ? place.name : undefined,
-      json: place.kind === "json" ? place.pointer : undefined,
-      text: text === "" ? undefined : text,
-      means,
-    }),
-  },
+const refusalRule: z.ZodType<RefusalRule> = ruled(
+  refusal,
+  atMostOne("header", "json"),
+  atLeastOne("status", "header", "json", "text"),
 );
 
 const noPathWithoutJson: Rule = {

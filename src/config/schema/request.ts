@@ -48,28 +48,12 @@ type WrittenBody = {
 
 /** A mapping with none of them, or several, is refused by its rule. */
 export function bodyOf({ json, text, form, file }: WrittenBody): RequestBody {
-  if (text !== undefined) return { kind: "text", text };
-  if (form !== undefined) return { kind: "form", fields: form };
-  return file === undefined ? { kind: "json", value: json } : { kind: "file", file, read: undefined };
+  if (text !== undefined) return { text };
+  if (form !== undefined) return { form };
+  return file === undefined ? { json } : { file, read: undefined };
 }
 
-const body: z.ZodType<RequestBody> = codec(bodyKeys, {
-  decode: bodyOf,
-  encode: (body) => {
-    switch (body.kind) {
-      case "json":
-        return { json: body.value };
-      case "text":
-        return { text: body.text };
-      case "form":
-        return { form: body.fields };
-      case "file":
-        return { file: body.file };
-      default:
-        return body satisfies never;
-    }
-  },
-});
+const body: z.ZodType<RequestBody> = codec(bodyKeys, { decode: bodyOf, encode: (body) => body });
 
 type RequestKeys = {
   readonly method: z.ZodType<Method | undefined>;

@@ -40,6 +40,7 @@ import {
   headerName,
   httpUrl,
   list,
+  lowered,
   matching,
   name,
   named,
@@ -309,7 +310,7 @@ const shared = {
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
     .describe("An ok answer that took longer means degraded. Without it, an upstream is never degraded."),
-  request_id_headers: list(headerName(), 10, "header names")
+  request_id_headers: list(lowered(headerName()), 10, "header names")
     .prefault([])
     .describe(
       "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
@@ -535,7 +536,7 @@ export function upstreamOf(
       url: joinTemplate(base, template),
       pathTemplate: { base, path: template },
     }),
-    ...(same.body && same.body.kind !== "file" && { body: bodyOf(mappingOf(writtenBody)) }),
+    ...(same.body && !("file" in same.body) && { body: bodyOf(mappingOf(writtenBody)) }),
     auth: withTokenOf(auth, budgets, same.proxy),
     budgets,
     schedule,
@@ -546,7 +547,6 @@ export function upstreamOf(
       body: expect.body && withCredits(expect.body, same.values ?? []),
     },
     ...(price && { price }),
-    requestIdHeaders: same.requestIdHeaders.map((header) => header.toLowerCase()),
     denyAddresses,
   };
 }

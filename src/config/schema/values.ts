@@ -1,6 +1,16 @@
 import type { z } from "zod";
 import type { Value } from "../../core/config/config.ts";
-import { codec, filledList, flag, headerName, matching, name, pointer, section } from "../keys/leaves.ts";
+import {
+  codec,
+  filledList,
+  flag,
+  headerName,
+  lowered,
+  matching,
+  name,
+  pointer,
+  section,
+} from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, namesOfTheirOwn, ruled } from "../keys/rules.ts";
 import { part } from "./assertion.ts";
@@ -15,7 +25,7 @@ const value = section({
     .optional()
     .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
   of: part,
-  header: headerName().optional().describe("Or the header that tells it."),
+  header: lowered(headerName()).optional().describe("Or the header that tells it."),
   unit: matching(UNIT_PATTERN, "a word such as usd or requests")
     .optional()
     .describe("What it counts: a label of its metric."),
@@ -30,7 +40,7 @@ const valueCodec: z.ZodType<Value> = codec(ruled(value, exactlyOne("path", "head
     place:
       header === undefined
         ? { kind: "json", pointer: path, ...(of && { of }) }
-        : { kind: "header", name: header.toLowerCase() },
+        : { kind: "header", name: header },
     unit,
     credit,
   }),

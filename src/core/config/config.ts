@@ -101,11 +101,14 @@ export type TokenRequest = {
 
 /** How one upstream refuses, told by its operator. All that is given must hold. */
 export type RefusalRule = {
-  /** Empty for any. */
-  readonly status: readonly number[];
-  readonly place: Place | { readonly kind: "body" };
-  /** A part of what stands there, in lower case; empty for anything at all. */
-  readonly text: string;
+  /** Absent for any. */
+  readonly status?: readonly number[] | undefined;
+  /** Its name in lower case. */
+  readonly header?: string | undefined;
+  /** A JSON pointer. */
+  readonly json?: string | undefined;
+  /** A part of what stands there, or without a place of the body, in lower case; absent for anything at all. */
+  readonly text?: string | undefined;
   /** `status`: what its status says, whatever else it looks like. */
   readonly means: RefusalMeaning | "status";
 };
@@ -203,11 +206,10 @@ export const SAFE_METHODS: ReadonlySet<Method> = new Set(["GET", "HEAD", "OPTION
 
 /** Variables are not filled in: their values are secret. */
 export type RequestBody =
-  | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "form"; readonly fields: Readonly<Record<string, string>> }
+  | { readonly json: unknown }
+  | { readonly text: string }
+  | { readonly form: Readonly<Record<string, string>> }
   | {
-      readonly kind: "file";
       readonly file: string;
       /** What it holds. Undefined until it is read, and where a config is read without all of its files. */
       readonly read: { readonly bytes: Uint8Array; readonly digest: string } | undefined;

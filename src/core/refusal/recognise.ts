@@ -4,7 +4,7 @@ import type { RefusalRule } from "../config/config.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
-import { valueIn } from "../exchange/place.ts";
+import { valueAt } from "../exchange/json-pointer.ts";
 import { type Facts, factsOf, NO_FACTS, type Statement, saysAnywhere, statement } from "./facts.ts";
 import {
   BAD_REQUEST,
@@ -160,15 +160,12 @@ export function ruleFor(
   head: AnswerHead,
   facts: Facts,
 ): RefusalRule | undefined {
-  return rules.find(
-    ({ status, place, text }) =>
-      (status.length === 0 || status.includes(head.status)) && isAt(place, text, head, facts),
-  );
+  return rules.find((rule) => (rule.status?.includes(head.status) ?? true) && holdsText(rule, head, facts));
 }
 
-function isAt(place: RefusalRule["place"], text: string, head: AnswerHead, facts: Facts): boolean {
-  if (place.kind === "body") return facts.raw.includes(text);
-  const value = valueIn(place, head, () => facts.json);
+function holdsText({ header, json, text = "" }: RefusalRule, head: AnswerHead, facts: Facts): boolean {
+  if (header === undefined && json === undefined) return facts.raw.includes(text);
+  const value = json === undefined ? headerValue(head.headers, header ?? "") : valueAt(facts.json, json);
   if (value === undefined) return false;
   if (text === "") return true;
   return (

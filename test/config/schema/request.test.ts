@@ -58,8 +58,8 @@ test("a body from a file is read with the config, and is a part of it", async ()
   if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
   expect([...loading.parts.keys()]).toEqual([file]);
   const [upstream] = loading.config.upstreams;
-  expect(upstream?.body).toMatchObject({ kind: "file", read: { digest: expect.any(String) } });
-  const { payload } = opened(filledBody(upstream?.body ?? { kind: "text", text: "" }, {}));
+  expect(upstream?.body).toMatchObject({ read: { digest: expect.any(String) } });
+  const { payload } = opened(filledBody(upstream?.body ?? { text: "" }, {}));
   expect(payload).toEqual({ type: "application/json", bytes: Buffer.from('{"model":"${NOT_FILLED}"}') });
   await directory.write("x".repeat(256 * 1024 + 1), "body.json");
   expect(await load(directory.file(), { environment: {} })).toMatchObject({

@@ -185,38 +185,37 @@ describe("a spent quota is not a rate", () => {
 });
 
 describe("the operator knows better", () => {
-  const BODY = { kind: "body" } as const;
   const rules = (...refusals: RefusalRule[]): Expectation => ({ ...JSON_200, refusals });
 
   test.each<[string, RefusalRule, Exchange, string]>([
-    ["by status", { status: [403], place: BODY, text: "", means: "quota" }, answered(403), "throttled quota"],
+    ["by status", { status: [403], means: "quota" }, answered(403), "throttled quota"],
     [
       "by words, in any case",
-      { status: [], place: BODY, text: "gone fishing", means: "blocked" },
+      { text: "gone fishing", means: "blocked" },
       answered(500, "Gone Fishing"),
       "failed blocked",
     ],
     [
       "by a header",
-      { status: [], place: { kind: "header", name: "x-why" }, text: "money", means: "quota" },
+      { header: "x-why", text: "money", means: "quota" },
       answered(400, "", [["x-why", "No MONEY"]]),
       "throttled quota",
     ],
     [
       "by a JSON pointer",
-      { status: [], place: { kind: "json", pointer: "/a~1b/0/code" }, text: "17", means: "rate" },
+      { json: "/a~1b/0/code", text: "17", means: "rate" },
       answered(400, '{"a/b":[{"code":17}]}'),
       "throttled rate",
     ],
     [
       "of an answer that is ok by its status",
-      { status: [200], place: { kind: "json", pointer: "/refused" }, text: "", means: "forbidden" },
+      { status: [200], json: "/refused", means: "forbidden" },
       answered(200, '{"refused":{}}'),
       "rejected forbidden",
     ],
     [
       "against what its words say",
-      { status: [403], place: BODY, text: "quota", means: "status" },
+      { status: [403], text: "quota", means: "status" },
       answered(403, '{"error":"Quota exceeded"}'),
       "rejected forbidden",
     ],
@@ -225,11 +224,9 @@ describe("the operator knows better", () => {
   });
 
   test("a rule that does not fit changes nothing, and the first that fits decides", () => {
-    const other: RefusalRule = { status: [500], place: BODY, text: "", means: "blocked" };
+    const other: RefusalRule = { status: [500], means: "blocked" };
     const pointer: RefusalRule = {
-      status: [],
-      place: { kind: "json", pointer: "/x" },
-      text: "",
+      json: "/x",
       means: "quota",
     };
     expect(reason(answered(403, "{}"), rules(other, pointer))).toBe("rejected forbidden");
@@ -238,7 +235,7 @@ describe("the operator knows better", () => {
   });
 
   test("no rule makes a 429 or a 402 a success", () => {
-    const rule: RefusalRule = { status: [], place: BODY, text: "", means: "status" };
+    const rule: RefusalRule = { means: "status" };
     expect(reason(answered(429), { ...rules(rule), status: [200, 402, 429] })).toBe("throttled rate");
     expect(reason(answered(402), { ...rules(rule), status: [200, 402, 429] })).toBe("throttled quota");
   });
