@@ -64,7 +64,7 @@ test("JSON of more values than there is memory for is ours to tell, and the next
 test("an expression is matched in the thread, and what would take too long there is told as not checked", async () => {
   await using answers = new LargeAnswers(systemClock);
   const judged = (pattern: string, text: string): Promise<PollResult> => {
-    const body = [{ path: undefined, check: { kind: "matches", pattern } }] as const;
+    const body = [{ path: undefined, matches: pattern }] as const;
     const expected = { status: [200], json: false, maxBodyBytes: MAX_BYTES, body };
     return answers.judge(sampleUpstream({ expect: expected }), observationOf(text), TIMES);
   };

@@ -14,7 +14,7 @@ import { plainOf } from "./plain.ts";
 
 const MAX_SCHEMA_BYTES = 1024 * 1024;
 
-type Contract = NonNullable<Extract<BodyAssertion["check"], { kind: "json_schema" }>["read"]>;
+type Contract = NonNullable<BodyAssertion["contract"]>;
 type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
 
 export type Contents = {
@@ -61,9 +61,9 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
 /** The upstream with what its files hold. */
 export function withContents(upstream: Upstream, { contracts, bodies }: Contents): Upstream {
   const { body, expect } = upstream;
-  const filled = ({ check, ...at }: BodyAssertion): BodyAssertion => ({
-    ...at,
-    check: check.kind === "json_schema" ? { ...check, read: contracts.get(check.file) } : check,
+  const filled = (assertion: BodyAssertion): BodyAssertion => ({
+    ...assertion,
+    contract: contracts.get(assertion.jsonSchema ?? ""),
   });
   return {
     ...upstream,
@@ -92,7 +92,7 @@ function contractIn(
   const remark = "is a remark in draft 2020-12 and is not checked, here and elsewhere in this file";
   const warnings = first === undefined ? [] : [complainOfKey(first, `"${nameOfPath(first)}" ${remark}`)];
   return {
-    read: { digest: digestOf(bytes), contract: reading.contract },
+    read: { digest: digestOf(bytes), rules: reading.contract },
     faults: [],
     warnings: faultsOf(warnings, yaml),
   };

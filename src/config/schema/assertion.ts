@@ -1,14 +1,14 @@
 import { z } from "zod";
-import type { BodyAssertion, Check, HeaderAssertion } from "../../core/config/config.ts";
+import type { BodyAssertion, HeaderAssertion } from "../../core/config/config.ts";
 import { JSON_TYPES, type JsonScalar } from "../../core/exchange/json-value.ts";
 import { PARTS, type Part } from "../../core/exchange/stream.ts";
 import {
-  codec,
   filePath,
   filledList,
   flag,
   headerName,
   lowered,
+  named,
   oneOf,
   pointer,
   section,
@@ -43,16 +43,6 @@ const texts = {
     ),
 };
 const TEXTS = ["contains", "lacks", "matches"] as const;
-type Texts = { readonly [Key in (typeof TEXTS)[number]]?: string | undefined };
-
-/** Undefined where it is about something else. */
-function textCheck({ contains, lacks, matches }: Texts): TextCheck | undefined {
-  if (contains !== undefined) return { kind: "contains", text: contains };
-  if (lacks !== undefined) return { kind: "lacks", text: lacks };
-  return matches === undefined ? undefined : { kind: "matches", pattern: matches };
-}
-type TextCheck = Extract<Check, { readonly kind: (typeof TEXTS)[number] }>;
-
 export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
   .optional()
   .describe(
@@ -102,25 +92,10 @@ const pathOrText: Rule = {
   jsonSchema: { anyOf: ["path", ...TEXTS].map((key) => ({ required: [key] })) },
 };
 
-export const bodyAssertion: z.ZodType<BodyAssertion> = codec(
+export const bodyAssertion: z.ZodType<BodyAssertion> = named(
   ruled(body, pathOrText, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
-  {
-    decode: ({ path, of, ...keys }) => ({ path, ...(of && { of }), check: bodyCheck(keys) }),
-    encode: ({ path, of, check }) => ({ path, of, ...writtenCheck(check) }),
-  },
+  {},
 );
-
-function bodyCheck(keys: Omit<z.output<typeof body>, "path" | "of">): Check {
-  const { exists, equals, one_of, type, min, max, min_items, max_items, json_schema } = keys;
-  const values = equals === undefined ? one_of : [equals];
-  if (values !== undefined) return { kind: "one_of", values };
-  if (type !== undefined) return { kind: "type", type };
-  if (min !== undefined || max !== undefined) return { kind: "range", min, max };
-  if (min_items !== undefined || max_items !== undefined)
-    return { kind: "items", min: min_items, max: max_items };
-  if (json_schema !== undefined) return { kind: "json_schema", file: json_schema, read: undefined };
-  return textCheck(keys) ?? { kind: "exists", exists: exists ?? true };
-}
 
 const headerKeys = section({
   name: lowered(headerName()).describe("The header."),
@@ -130,41 +105,7 @@ const headerKeys = section({
   ...texts,
 });
 
-export const headerAssertion: z.ZodType<HeaderAssertion> = codec(
+export const headerAssertion: z.ZodType<HeaderAssertion> = named(
   ruled(headerKeys, oneKind([["exists"], ["equals"], ["one_of"], ...TEXTS.map((key) => [key])])),
-  {
-    decode: ({ name, ...keys }) => ({ name, check: headerCheck(keys) }),
-    encode: ({ name, check }) => ({ name, ...writtenCheck(check) }),
-  },
+  {},
 );
-
-function headerCheck(keys: Omit<z.output<typeof headerKeys>, "name">): HeaderAssertion["check"] {
-  const { exists, equals, one_of } = keys;
-  const values = equals === undefined ? one_of : [equals];
-  if (values !== undefined) return { kind: "one_of", values };
-  return textCheck(keys) ?? { kind: "exists", exists: exists ?? true };
-}
-
-function writtenCheck(check: Check): object {
-  switch (check.kind) {
-    case "exists":
-      return { exists: check.exists };
-    case "one_of":
-      return check.values.length === 1 ? { equals: check.values[0] } : { one_of: check.values };
-    case "type":
-      return { type: check.type };
-    case "range":
-      return { min: check.min, max: check.max };
-    case "items":
-      return { min_items: check.min, max_items: check.max };
-    case "contains":
-    case "lacks":
-      return { [check.kind]: check.text };
-    case "matches":
-      return { matches: check.pattern };
-    case "json_schema":
-      return { json_schema: check.file };
-    default:
-      return check satisfies never;
-  }
-}

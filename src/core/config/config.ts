@@ -1,7 +1,7 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
 import type { Contract } from "../contract/contract.ts";
-import type { Bounds, JsonScalar, JsonType } from "../exchange/json-value.ts";
+import type { JsonScalar, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Place } from "../exchange/place.ts";
 import type { Price } from "./price.ts";
@@ -113,41 +113,40 @@ export type RefusalRule = {
   readonly means: RefusalMeaning | "status";
 };
 
-/** What must be true of what stands in one place. */
-export type Check =
-  | { readonly kind: "exists"; readonly exists: boolean }
-  | { readonly kind: "one_of"; readonly values: readonly JsonScalar[] }
-  | { readonly kind: "type"; readonly type: JsonType }
-  /** Bounds of a number. */
-  | ({ readonly kind: "range" } & Bounds)
-  /** Bounds of the length of a list. */
-  | ({ readonly kind: "items" } & Bounds)
-  /** In lower case. */
-  | { readonly kind: "contains" | "lacks"; readonly text: string }
-  /** Of an expression in the syntax of RE2. */
-  | { readonly kind: "matches"; readonly pattern: string }
-  | {
-      readonly kind: "json_schema";
-      readonly file: string;
-      /** What it says. Undefined until it is read, and where a config is read without all of its files. */
-      readonly read: { readonly contract: Contract; readonly digest: string } | undefined;
-    };
+/** What must be true of what stands in one place: one of these. Where none is told, there must be something. */
+type Check = {
+  readonly exists?: boolean | undefined;
+  readonly equals?: JsonScalar | undefined;
+  readonly oneOf?: readonly JsonScalar[] | undefined;
+  /** These two in lower case. */
+  readonly contains?: string | undefined;
+  readonly lacks?: string | undefined;
+  /** An expression in the syntax of RE2. */
+  readonly matches?: string | undefined;
+};
 
-export type BodyAssertion = {
+export type BodyAssertion = Check & {
   /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
   readonly path: string | undefined;
   /** Of a stream; absent for the last event. */
   readonly of?: Part | undefined;
   /** A credit stands there: what is found is not told, as it would be in the log. */
   readonly isCredit?: true;
-  readonly check: Check;
+  readonly type?: JsonType | undefined;
+  /** Bounds of a number. */
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** Bounds of the length of a list. */
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
+  /** Its file. */
+  readonly jsonSchema?: string | undefined;
+  /** What that says. Absent until it is read, and where a config is read without all of its files. */
+  readonly contract?: { readonly rules: Contract; readonly digest: string } | undefined;
 };
 
-export type HeaderAssertion = {
-  /** In lower case. */
-  readonly name: string;
-  readonly check: Exclude<Check, { kind: "json_schema" }>;
-};
+/** The name is in lower case. */
+export type HeaderAssertion = Check & { readonly name: string };
 
 export const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 /** A status code, or all of a class. */

@@ -1,6 +1,6 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
-import type { BodyAssertion, Check, Expectation, HeaderAssertion } from "../config/config.ts";
+import type { BodyAssertion, Expectation, HeaderAssertion } from "../config/config.ts";
 import {
   type Broken,
   judgeByContract,
@@ -32,10 +32,8 @@ const MOST_PATH_CHARACTERS = 120;
 
 /** Whether an answer must be matched with an expression, which may take long. */
 export function hasExpressions({ body = [], headers = [] }: Pick<Expectation, "body" | "headers">): boolean {
-  return [...body, ...headers].some(({ check }) => {
-    if (check.kind !== "json_schema") return check.kind === "matches";
-    return check.read?.contract.some((rules) => rules.some(isExpression));
-  });
+  if ([...body, ...headers].some(({ matches }) => matches !== undefined)) return true;
+  return body.some(({ contract }) => contract?.rules.some((rules) => rules.some(isExpression)));
 }
 
 function isExpression(rule: Rule): boolean {
@@ -59,16 +57,17 @@ export function unmetInBody(
   matcher: Matcher,
 ): string | undefined {
   const steps: Steps = { left: MOST_STEPS };
-  for (const { path, of, check, isCredit } of assertions) {
+  for (const assertion of assertions) {
+    const { path, of, isCredit, jsonSchema } = assertion;
     const found = (what: unknown): string =>
       isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
     const value = path === undefined ? text(of) : valueAt(json(of), path);
-    if (check.kind === "json_schema") {
-      const unmet = unmetBySchema(check, path ?? "", value, steps, { found, withoutKeys, matcher });
+    if (jsonSchema !== undefined) {
+      const unmet = unmetBySchema(assertion, value, steps, { found, withoutKeys, matcher });
       if (unmet !== undefined) return unmet;
       continue;
     }
-    const expected = unmetBy(value, check, matcher);
+    const expected = unmetBy(value, assertion, matcher);
     if (expected === TOO_MANY_STEPS) return `${placeOf(path, of)} could not be checked: ${expected}`;
     if (expected !== undefined) return `${placeOf(path, of)} is ${found(value)}, expected ${expected}`;
   }
@@ -96,16 +95,15 @@ type Showing = {
 const MORE_THAN_IS_DONE = `its schema takes more than ${MOST_STEPS} steps or ${MOST_LEVELS_JUDGED} levels`;
 
 function unmetBySchema(
-  { file, read }: Check & { kind: "json_schema" },
-  path: string,
+  { path = "", jsonSchema: file = "", contract }: BodyAssertion,
   value: unknown,
   steps: Steps,
   { found, withoutKeys, matcher }: Showing,
 ): string | undefined {
   const at = placeOf(path);
-  if (read === undefined) return `${at} could not be checked: ${file} was not read`;
+  if (contract === undefined) return `${at} could not be checked: ${file} was not read`;
   if (value === undefined) return `${at} is missing, expected ${existenceInWords(true)}`;
-  const broken = judgeByContract(read.contract, value, steps, matcher);
+  const broken = judgeByContract(contract.rules, value, steps, matcher);
   if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
   if (broken === undefined) return undefined;
   const inside = cut(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS, withoutKeys);
@@ -126,9 +124,10 @@ export function unmetInHeaders(
   headers: Headers,
   matcher: Matcher,
 ): string | undefined {
-  for (const { name, check } of assertions) {
+  for (const assertion of assertions) {
+    const { name } = assertion;
     const value = headerValue(headers, name);
-    const expected = unmetBy(value, check, matcher);
+    const expected = unmetBy(value, assertion, matcher);
     if (expected === undefined) continue;
     const found = value === undefined ? "missing" : `a text of ${counted(value.length, "character")}`;
     return `the header \`${name}\` is ${found}, expected ${expected}`;
@@ -139,38 +138,38 @@ export function unmetInHeaders(
 /** Says in words which value was expected. */
 function unmetBy(
   value: unknown,
-  check: Exclude<Check, { kind: "json_schema" }>,
+  assertion: Omit<BodyAssertion, "path">,
   matcher: Matcher,
 ): string | undefined {
-  switch (check.kind) {
-    case "exists":
-      return (value !== undefined) === check.exists ? undefined : existenceInWords(check.exists);
-    case "one_of":
-      return check.values.some((each) => each === value) ? undefined : valuesInWords(check.values);
-    case "type":
-      return isOfType(value, check.type) ? undefined : typesInWords([check.type]);
-    case "range":
-      return typeof value === "number" && isWithin(value, check) ? undefined : numberInWords(check);
-    case "items":
-      return Array.isArray(value) && isWithin(value.length, check)
-        ? undefined
-        : sizeInWords("a list", "item", check);
-    case "contains":
-      return typeof value === "string" && value.toLowerCase().includes(check.text)
-        ? undefined
-        : `a text that contains ${JSON.stringify(check.text)}`;
-    case "lacks":
-      return typeof value === "string" && !value.toLowerCase().includes(check.text)
-        ? undefined
-        : `a text without ${JSON.stringify(check.text)}`;
-    case "matches": {
-      const matches = typeof value === "string" && matcher.matches(check.pattern, value);
-      if (matches === undefined) return TOO_MANY_STEPS;
-      return matches ? undefined : `a text that matches ${JSON.stringify(check.pattern)}`;
-    }
-    default:
-      return check satisfies never;
+  const { exists = true, equals, oneOf, type, min, max, minItems, maxItems } = assertion;
+  const values = equals === undefined ? oneOf : [equals];
+  if (values !== undefined) return values.some((each) => each === value) ? undefined : valuesInWords(values);
+  if (type !== undefined) return isOfType(value, type) ? undefined : typesInWords([type]);
+  if (min !== undefined || max !== undefined) {
+    const bounds = { min, max };
+    return typeof value === "number" && isWithin(value, bounds) ? undefined : numberInWords(bounds);
   }
+  if (minItems !== undefined || maxItems !== undefined) {
+    const bounds = { min: minItems, max: maxItems };
+    const holds = Array.isArray(value) && isWithin(value.length, bounds);
+    return holds ? undefined : sizeInWords("a list", "item", bounds);
+  }
+  const text = typeof value === "string" ? value : undefined;
+  const { contains, lacks, matches } = assertion;
+  if (contains !== undefined) {
+    const holds = text?.toLowerCase().includes(contains);
+    return holds ? undefined : `a text that contains ${JSON.stringify(contains)}`;
+  }
+  if (lacks !== undefined) {
+    const holds = text !== undefined && !text.toLowerCase().includes(lacks);
+    return holds ? undefined : `a text without ${JSON.stringify(lacks)}`;
+  }
+  if (matches !== undefined) {
+    const holds = text !== undefined && matcher.matches(matches, text);
+    if (holds === undefined) return TOO_MANY_STEPS;
+    return holds ? undefined : `a text that matches ${JSON.stringify(matches)}`;
+  }
+  return (value !== undefined) === exists ? undefined : existenceInWords(exists);
 }
 
 function shown(value: unknown, withoutKeys: WithoutKeys): string {

@@ -94,7 +94,7 @@ test("a stream that comes byte by byte, with CRLF, a byte order mark, comments a
     status: [200],
     json: true,
     maxBodyBytes: 1_048_576,
-    body: [{ path: undefined, of: "joined", check: { kind: "contains", text: "é😀" } }],
+    body: [{ path: undefined, of: "joined", contains: "é😀" }],
   } as const;
   const polled = await poll(upstream, {}, { expect: expect200 });
   expect(told(polled)).toEqual(["ok", `answered 200 with 2 events in ${bytes.length - 1} B`]);
@@ -306,11 +306,11 @@ test("assertions and values look at the last event, the first that counts, or th
       json: true,
       maxBodyBytes: 10_000,
       body: [
-        { path: "/usage/total_tokens", check: { kind: "range", min: 7, max: 7 } },
-        { path: "/delta", of: "first", check: { kind: "one_of", values: ['{"ok":'] } },
-        { path: "/ok", of: "joined", check: { kind: "one_of", values: [true] } },
-        { path: undefined, of: "joined", check: { kind: "contains", text: "{" } },
-        { path: "/delta", of: "first", check: { kind: "exists", exists: false } },
+        { path: "/usage/total_tokens", min: 7, max: 7 },
+        { path: "/delta", of: "first", oneOf: ['{"ok":'] },
+        { path: "/ok", of: "joined", oneOf: [true] },
+        { path: undefined, of: "joined", contains: "{" },
+        { path: "/delta", of: "first", exists: false },
       ],
     },
     values: [

@@ -25,20 +25,19 @@ function sentences(loading: Loading): readonly string[] {
   return told.map((fault) => formatFault(fault).replaceAll(/\/tmp\/[^/]*\//g, ""));
 }
 
-function checksOf(loading: Loading): readonly BodyAssertion["check"][] {
+function checksOf(loading: Loading): readonly BodyAssertion[] {
   if (loading.kind === "refused") throw new Error(sentences(loading).join("\n"));
-  return loading.config.upstreams.flatMap(({ expect: { body = [] } }) => body.map(({ check }) => check));
+  return loading.config.upstreams.flatMap(({ expect: { body = [] } }) => body);
 }
 
 test("a schema beside the config is read with it, and shown by its name", async () => {
   const loading = await loadWith('{"type":"array","items":{"required":["id"]}}');
   expect(checksOf(loading)).toMatchObject([
     {
-      kind: "json_schema",
-      file: expect.stringMatching(/^\/.*\/contract\.json$/),
-      read: {
+      jsonSchema: expect.stringMatching(/^\/.*\/contract\.json$/),
+      contract: {
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-        contract: [[{ kind: "type" }, { kind: "items" }], [{}]],
+        rules: [[{ kind: "type" }, { kind: "items" }], [{}]],
       },
     },
   ]);
@@ -52,7 +51,7 @@ test.each([
   ["JSON with tabs", '{\n\t"type": "object",\n\t"required": [\n\t\t"id"\n\t]\n}'],
 ])("it may be %s", async (_, schema) => {
   expect(checksOf(await loadWith(schema))).toMatchObject([
-    { read: { contract: [[{ types: ["object"] }, { names: ["id"] }]] } },
+    { contract: { rules: [[{ types: ["object"] }, { names: ["id"] }]] } },
   ]);
 });
 
@@ -68,14 +67,14 @@ test("a thousand upstreams that name it share what was read", async () => {
   ].join("\n");
   const checks = checksOf(await loadWith("true", config));
   expect(checks).toHaveLength(1_000);
-  expect(new Set(checks.map((check) => check.kind === "json_schema" && check.read)).size).toBe(1);
+  expect(new Set(checks.map(({ contract }) => contract)).size).toBe(1);
 });
 
 test("a further path has a schema of its own", async () => {
   const also =
     "also: [{ name: balance, path: /balance, expect: { body: [{ path: '', json_schema: contract.json }] } }]";
   const checks = checksOf(await loadWith("type: object", withUpstream("every: 1m", also)));
-  expect(checks).toMatchObject([{ read: { contract: [[{ kind: "type" }]] } }]);
+  expect(checks).toMatchObject([{ contract: { rules: [[{ kind: "type" }]] } }]);
 });
 
 describe("what is wrong in it is told with its place there", () => {
@@ -141,7 +140,7 @@ test("what is no file, or too long, is refused at once", async () => {
   ]);
   // Names and schedules can be told without it.
   const checks = checksOf(await load(path, { environment: {}, resolve: "structure" }));
-  expect(checks.map((check) => check.kind === "json_schema" && check.read)).toEqual(Array(5).fill(undefined));
+  expect(checks.map(({ contract }) => contract)).toEqual(Array(5).fill(undefined));
 });
 
 test("its file is told as a part of the config, beside those that are only named", async () => {

@@ -6,12 +6,10 @@ import { judgeByContract, MOST_STEPS } from "../../../src/core/contract/judge.ts
 import { brokenInWords } from "../../../src/core/contract/words.ts";
 import { judgeExchange } from "../../../src/core/poll/classify.ts";
 
-function contractOf(
-  written: unknown,
-): NonNullable<(BodyAssertion["check"] & { kind: "json_schema" })["read"]> {
+function contractOf(written: unknown): NonNullable<BodyAssertion["contract"]> {
   const reading = readContract(written);
   if (reading.kind === "refused") throw new Error(JSON.stringify(reading.faults));
-  return { contract: reading.contract, digest: "" };
+  return { rules: reading.contract, digest: "" };
 }
 
 function judged(
@@ -20,8 +18,8 @@ function judged(
   path = "",
   withoutKeys: (text: string) => string = String,
 ): string {
-  const check = { kind: "json_schema", file: "contract.json", read: contractOf(written) } as const;
-  return judgedBy({ path, check }, body, withoutKeys);
+  const contract = contractOf(written);
+  return judgedBy({ path, jsonSchema: "contract.json", contract }, body, withoutKeys);
 }
 
 function judgedBy(
@@ -211,15 +209,15 @@ describe("what was found is told safely", () => {
 
   test("without the balance of a credit inside, as details are in the log", () => {
     const written = { properties: { left: { minimum: 100 } } };
-    const check = { kind: "json_schema", file: "contract.json", read: contractOf(written) } as const;
-    expect(judgedBy({ path: "", check, isCredit: true }, '{"left":73.25}')).toBe(
+    const check = { jsonSchema: "contract.json", contract: contractOf(written) };
+    expect(judgedBy({ path: "", ...check, isCredit: true }, '{"left":73.25}')).toBe(
       "assertion: answered 200, but `/left` is a number that is not told, expected a number of at least 100",
     );
   });
 
   test("a schema that was not read lets nothing pass", () => {
-    const check = { kind: "json_schema", file: "contract.json", read: undefined } as const;
-    const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1, body: [{ path: "", check }] };
+    const body = [{ path: "", jsonSchema: "contract.json" }];
+    const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1, body };
     const head = { status: 200, reasonPhrase: "", headers: [] };
     const { detail } = judgeExchange(
       { kind: "answered", head, body: new TextEncoder().encode("{}") },
@@ -324,7 +322,7 @@ describe("no answer takes more than its steps", () => {
   ])("%s", (_, written, body, outcome) => {
     expect(judged(written, body)).toMatch(outcome);
     const answer = counted(JSON.parse(body));
-    judgeByContract(contractOf(written).contract, answer.value, { left: MOST_STEPS });
+    judgeByContract(contractOf(written).rules, answer.value, { left: MOST_STEPS });
     // A look costs a step at least, and the last may be one too many.
     expect(answer.looks()).toBeLessThan(1.01 * MOST_STEPS);
   });
@@ -336,7 +334,7 @@ describe("no answer takes more than its steps", () => {
   });
 
   test("all schemas of an answer share the steps", () => {
-    const { contract } = contractOf({ items: { type: "integer" } });
+    const { rules: contract } = contractOf({ items: { type: "integer" } });
     const steps = { left: MOST_STEPS };
     const list = Array.from({ length: 200_000 }, () => 1);
     judgeByContract(contract, list, steps);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openExpressions } from "../../../src/config/read/expressions.ts";
-import type { BodyAssertion, Expectation, HeaderAssertion } from "../../../src/core/config/config.ts";
+import type { BodyAssertion, Expectation } from "../../../src/core/config/config.ts";
 import { readContract } from "../../../src/core/contract/read.ts";
 import { hasExpressions } from "../../../src/core/poll/assertions.ts";
 import { judgeExchange } from "../../../src/core/poll/classify.ts";
@@ -27,69 +27,63 @@ function judged(
   return outcome.kind === "failed" ? detail : outcome.kind;
 }
 
-const whole = (check: BodyAssertion["check"]): Partial<Expectation> => ({
-  body: [{ path: undefined, check }],
+type Check = Omit<BodyAssertion, "path">;
+const whole = (check: Check): Partial<Expectation> => ({
+  body: [{ path: undefined, ...check }],
 });
 const N = PAGE.length;
 
-test.each<[BodyAssertion["check"], string]>([
-  [{ kind: "contains", text: "all systems operational" }, "ok"],
-  [{ kind: "contains", text: "straße" }, "ok"],
+test.each<[Check, string]>([
+  [{ contains: "all systems operational" }, "ok"],
+  [{ contains: "straße" }, "ok"],
   [
-    { kind: "contains", text: "outage" },
+    { contains: "outage" },
     `answered 200, but the body is a text of ${N} characters, expected a text that contains "outage"`,
   ],
-  [{ kind: "lacks", text: "outage" }, "ok"],
+  [{ lacks: "outage" }, "ok"],
   [
-    { kind: "lacks", text: "operational" },
+    { lacks: "operational" },
     `answered 200, but the body is a text of ${N} characters, expected a text without "operational"`,
   ],
-  [{ kind: "matches", pattern: String.raw`<p>\d+ ms</p>` }, "ok"],
-  [{ kind: "matches", pattern: "(?i)ALL SYSTEMS" }, "ok"],
+  [{ matches: String.raw`<p>\d+ ms</p>` }, "ok"],
+  [{ matches: "(?i)ALL SYSTEMS" }, "ok"],
   [
-    { kind: "matches", pattern: "^<h1>" },
+    { matches: "^<h1>" },
     `answered 200, but the body is a text of ${N} characters, expected a text that matches "^<h1>"`,
   ],
-  [{ kind: "matches", pattern: "(?m)^<h1>" }, "ok"],
+  [{ matches: "(?m)^<h1>" }, "ok"],
 ])("of the whole text of an answer that is no JSON, %o is %s", (check, said) => {
   expect(judged(whole(check), PAGE)).toBe(said);
 });
 
 test("a text that is empty, or no UTF-8, is a text all the same", () => {
-  expect(judged(whole({ kind: "lacks", text: "error" }), "")).toBe("ok");
-  expect(judged(whole({ kind: "contains", text: "a" }), "")).toContain("a text of 0 characters");
-  expect(judged(whole({ kind: "contains", text: "ok" }), Uint8Array.of(0xff, 0x6f, 0x6b, 0xfe))).toBe("ok");
+  expect(judged(whole({ lacks: "error" }), "")).toBe("ok");
+  expect(judged(whole({ contains: "a" }), "")).toContain("a text of 0 characters");
+  expect(judged(whole({ contains: "ok" }), Uint8Array.of(0xff, 0x6f, 0x6b, 0xfe))).toBe("ok");
 });
 
-test.each<[string, BodyAssertion["check"], string]>([
-  ["/status", { kind: "contains", text: "run" }, "ok"],
-  ["/status", { kind: "lacks", text: "maintenance" }, "ok"],
-  ["/status", { kind: "matches", pattern: "^(running|idle)$" }, "ok"],
+test.each<[string, Check, string]>([
+  ["/status", { contains: "run" }, "ok"],
+  ["/status", { lacks: "maintenance" }, "ok"],
+  ["/status", { matches: "^(running|idle)$" }, "ok"],
   [
     "/status",
-    { kind: "matches", pattern: "^idle$" },
+    { matches: "^idle$" },
     'answered 200, but `/status` is "running", expected a text that matches "^idle$"',
   ],
-  [
-    "/absent",
-    { kind: "lacks", text: "a" },
-    'answered 200, but `/absent` is missing, expected a text without "a"',
-  ],
-  ["/n", { kind: "contains", text: "5" }, 'answered 200, but `/n` is 5, expected a text that contains "5"'],
+  ["/absent", { lacks: "a" }, 'answered 200, but `/absent` is missing, expected a text without "a"'],
+  ["/n", { contains: "5" }, 'answered 200, but `/n` is 5, expected a text that contains "5"'],
 ])("of the text at %s, %o is %s", (path, check, said) => {
-  expect(judged({ json: true, body: [{ path, check }] }, '{"status":"running","n":5}')).toBe(said);
+  expect(judged({ json: true, body: [{ path, ...check }] }, '{"status":"running","n":5}')).toBe(said);
 });
 
 test("JSON may be looked at as a text too", () => {
-  expect(
-    judged({ json: true, ...whole({ kind: "contains", text: '"n":5' }) }, '{"status":"running","n":5}'),
-  ).toBe("ok");
+  expect(judged({ json: true, ...whole({ contains: '"n":5' }) }, '{"status":"running","n":5}')).toBe("ok");
 });
 
 test("a header matches an expression, and its value is not told", () => {
   const of = (pattern: string): Partial<Expectation> => {
-    const check: HeaderAssertion["check"] = { kind: "matches", pattern };
-    return { headers: [{ name: "x-version", check }] };
+    return { headers: [{ name: "x-version", matches: pattern }] };
   };
   expect(judged(of(String.raw`^2\.`), "")).toBe("ok");
   expect(judged(of("^3"), "")).toBe(
@@ -99,7 +93,7 @@ test("a header matches an expression, and its value is not told", () => {
 
 test("a hostile text is not matched without end: what was not checked is told as that", () => {
   // Without a bound, this takes minutes.
-  const check = { kind: "matches", pattern: "(?:.{0,12}a.{0,12}){12}[^ab]" } as const;
+  const check = { matches: "(?:.{0,12}a.{0,12}){12}[^ab]" } as const;
   const text = Array.from({ length: 1_048_576 }, (_, at) => ((at * at) % 7 < 3 ? "a" : "b")).join("");
   expect(judged(whole(check), text)).toBe(
     "answered 200, but the body could not be checked: matching its expression takes too many steps",
@@ -107,9 +101,9 @@ test("a hostile text is not matched without end: what was not checked is told as
 });
 
 test("all assertions of one answer take their steps from the same", () => {
-  const check = { kind: "matches", pattern: "a" } as const;
+  const check = { matches: "a" } as const;
   const text = "a".repeat(1_000_000);
-  const twenty = Array.from({ length: 40 }, () => ({ path: undefined, check }));
+  const twenty = Array.from({ length: 40 }, () => ({ path: undefined, ...check }));
   expect(judged({ body: twenty }, text)).toContain("could not be checked");
   expect(judged({ body: twenty.slice(0, 2) }, text)).toBe("ok");
 });
@@ -139,15 +133,15 @@ test.each<[unknown, unknown, string]>([
 ])("the schema %j says of %j: %s", (schema, value, said) => {
   const reading = readContract(schema, EXPRESSIONS.faultOf);
   if (reading.kind === "refused") throw new Error(JSON.stringify(reading.faults));
-  const read = { contract: reading.contract, digest: "" };
-  const body: readonly BodyAssertion[] = [{ path: "", check: { kind: "json_schema", file: "a.json", read } }];
+  const contract = { rules: reading.contract, digest: "" };
+  const body: readonly BodyAssertion[] = [{ path: "", jsonSchema: "a.json", contract }];
   expect(judged({ json: true, body }, JSON.stringify(value))).toBe(said);
   expect(hasExpressions({ body })).toBe(true);
 });
 
 test("an answer is matched elsewhere only where its config has an expression", () => {
   expect(hasExpressions({})).toBe(false);
-  expect(hasExpressions(whole({ kind: "contains", text: "a" }))).toBe(false);
-  expect(hasExpressions(whole({ kind: "matches", pattern: "a" }))).toBe(true);
-  expect(hasExpressions({ headers: [{ name: "a", check: { kind: "matches", pattern: "a" } }] })).toBe(true);
+  expect(hasExpressions(whole({ contains: "a" }))).toBe(false);
+  expect(hasExpressions(whole({ matches: "a" }))).toBe(true);
+  expect(hasExpressions({ headers: [{ name: "a", matches: "a" }] })).toBe(true);
 });

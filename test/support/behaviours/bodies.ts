@@ -193,14 +193,14 @@ export const BODIES: readonly Behaviour[] = [
   },
   {
     does: "sends JSON in which what is asserted is another value",
-    poll: asserting({ body: [{ path: "/status", check: { kind: "one_of", values: ["ok"] } }] }),
+    poll: asserting({ body: [{ path: "/status", oneOf: ["ok"] }] }),
     open: sending('{"status":"maintenance"}'),
     meets: "failed assertion",
     says: 'answered 200, but `/status` is "maintenance", expected "ok"',
   },
   {
     does: "sends a list that is shorter than asserted",
-    poll: asserting({ body: [{ path: "/data", check: { kind: "items", min: 1, max: undefined } }] }),
+    poll: asserting({ body: [{ path: "/data", minItems: 1, maxItems: undefined }] }),
     open: sending('{"data":[]}'),
     meets: "failed assertion",
     says: "answered 200, but `/data` is a list of 0 items, expected a list of at least 1 item",
@@ -208,8 +208,8 @@ export const BODIES: readonly Behaviour[] = [
   {
     does: "sends all that is asserted, but for a header",
     poll: asserting({
-      body: [{ path: "/data", check: { kind: "type", type: "array" } }],
-      headers: [{ name: "x-api-version", check: { kind: "one_of", values: ["2"] } }],
+      body: [{ path: "/data", type: "array" }],
+      headers: [{ name: "x-api-version", oneOf: ["2"] }],
     }),
     open: sending('{"data":[]}', ["X-Api-Version: 3"]),
     meets: "failed assertion",
