@@ -1,6 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
+import { callbackify } from "node:util";
 import { AnswerRead, ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
@@ -106,12 +107,8 @@ export class ConnectionAttempt {
   }
 
   /** The socket's own "lookup" event is emitted for errors too. */
-  readonly #lookup: LookupFunction = (hostname, _options, callback) => {
-    this.#addressesOf(hostname).then(
-      (addresses) => callback(null, addresses),
-      (error: NodeJS.ErrnoException) => callback(error, []),
-    );
-  };
+  readonly #lookup: LookupFunction = (hostname, _options, callback) =>
+    callbackify(() => this.#addressesOf(hostname))(callback);
 
   /** Those that may be reached. */
   async #addressesOf(hostname: string): Promise<LookupAddress[]> {

@@ -30,7 +30,7 @@ export function upstreamOnBoard(upstream: string): string {
 }
 
 /** The budgets of its polls, and those of its access tokens. */
-export function budgetsDrawnOn({ budgets, auth }: Pick<Drawing, "budgets" | "auth">): readonly string[] {
+function budgetsDrawnOn({ budgets, auth }: Pick<Drawing, "budgets" | "auth">): readonly string[] {
   return auth.kind === "oauth2" ? [...new Set([...budgets, ...auth.token.budgets])] : budgets;
 }
 

@@ -33,7 +33,10 @@ function open(): { readonly holdings: Holdings; readonly clock: SetClock } {
   return { holdings: new Holdings({ name: "a", boot: "boot", ttlMs: TTL_MS }, clock), clock };
 }
 
-function renewed(sentAtMs: number): { readonly holdings: Holdings; validAt(moment: Moment): boolean } {
+function renewed(sentAtMs: number): {
+  readonly holdings: Holdings;
+  readonly validAt: (moment: Moment) => boolean;
+} {
   const { holdings, clock } = open();
   holdings.answered(at(sentAtMs));
   holdings.renew(at(sentAtMs));
