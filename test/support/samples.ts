@@ -89,8 +89,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
 }
 
 export function sampleValue(changes: Partial<Value> = {}): Value {
-  const place = { kind: "json", pointer: "/data/credits" } as const;
-  return { name: "credits", place, unit: "usd", credit: true, ...changes };
+  return { name: "credits", path: "/data/credits", unit: "usd", credit: true, ...changes };
 }
 
 export function sampleConfig(changes: Partial<Config> = {}): Config {

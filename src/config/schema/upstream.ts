@@ -580,9 +580,7 @@ function withTokenOf(auth: Auth, budgets: readonly string[], proxy: Proxy): Auth
 
 /** An assertion of a credit's place, or of what holds it, knows it. */
 function withCredits(body: readonly BodyAssertion[], values: readonly Value[]): readonly BodyAssertion[] {
-  const credits = values.flatMap(({ credit, place }) =>
-    credit && place.kind === "json" ? [`${place.pointer}/`] : [],
-  );
+  const credits = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [`${path}/`] : []));
   return body.map((each) =>
     each.path !== undefined && credits.some((credit) => credit.startsWith(`${each.path}/`))
       ? { ...each, isCredit: true }

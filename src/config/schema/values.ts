@@ -1,16 +1,6 @@
 import type { z } from "zod";
 import type { Value } from "../../core/config/config.ts";
-import {
-  codec,
-  filledList,
-  flag,
-  headerName,
-  lowered,
-  matching,
-  name,
-  pointer,
-  section,
-} from "../keys/leaves.ts";
+import { filledList, flag, headerName, lowered, matching, name, pointer, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, namesOfTheirOwn, ruled } from "../keys/rules.ts";
 import { part } from "./assertion.ts";
@@ -34,28 +24,8 @@ const value = section({
     .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
 });
 
-const valueCodec: z.ZodType<Value> = codec(ruled(value, exactlyOne("path", "header")), {
-  decode: ({ name, path = "", of, header, unit = "", credit }) => ({
-    name,
-    place:
-      header === undefined
-        ? { kind: "json", pointer: path, ...(of && { of }) }
-        : { kind: "header", name: header },
-    unit,
-    credit,
-  }),
-  encode: ({ name, place, unit, credit }) => ({
-    name,
-    path: place.kind === "json" ? place.pointer : undefined,
-    of: place.kind === "json" ? place.of : undefined,
-    header: place.kind === "header" ? place.name : undefined,
-    unit: unit === "" ? undefined : unit,
-    credit,
-  }),
-});
-
 export const valuesSchema: z.ZodType<readonly Value[]> = ruled(
-  filledList(valueCodec, MOST_VALUES, "values"),
+  filledList(ruled(value, exactlyOne("path", "header")), MOST_VALUES, "values"),
   namesOfTheirOwn,
 ).describe(
   "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",

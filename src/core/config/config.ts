@@ -3,7 +3,6 @@
 import type { Contract } from "../contract/contract.ts";
 import type { JsonScalar, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
-import type { Place } from "../exchange/place.ts";
 import type { Price } from "./price.ts";
 import type { Part, Stream } from "../exchange/stream.ts";
 import type { Schedule } from "../schedule/schedule.ts";
@@ -190,9 +189,13 @@ export type Sla = {
 /** A number that the answers tell, such as the credit that is left. */
 export type Value = {
   readonly name: string;
-  readonly place: Place;
-  /** Empty if it has none. */
-  readonly unit: string;
+  /** A JSON pointer. */
+  readonly path?: string | undefined;
+  /** Of a stream; absent for its last event. */
+  readonly of?: Part | undefined;
+  /** In place of a path: the header of this name in lower case. */
+  readonly header?: string | undefined;
+  readonly unit?: string | undefined;
   /** It is spent, and must not run out. */
   readonly credit: boolean;
 };

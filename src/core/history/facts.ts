@@ -78,7 +78,11 @@ function valuesOf(
   return wanted.map((value, place) => valueStatusOf(value, read[place], nowMs));
 }
 
-function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, nowMs: number): ValueStatus {
+function valueStatusOf(
+  { name, unit = "" }: Value,
+  read: ValueSnapshot | undefined,
+  nowMs: number,
+): ValueStatus {
   const { value, seenAtMs, found, burns = [] } = read ?? {};
   const sentence = creditSentence(burns, nowMs);
   const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };

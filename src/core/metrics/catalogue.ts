@@ -155,7 +155,7 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   ),
   "pacewatch_upstream_value{upstream,name,unit}": gauge(
     "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",
-    eachValue(({ name, unit }, { value }, add) => add(value, { name, unit })),
+    eachValue(({ name, unit = "" }, { value }, add) => add(value, { name, unit })),
   ),
   "pacewatch_upstream_value_timestamp_seconds{upstream,name}": gauge(
     "When the value was last seen; absent with it.",

@@ -1,11 +1,11 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
 import type { Value } from "../config/config.ts";
-import type { AnswerHead, WithoutKeys } from "../exchange/exchange.ts";
+import { type AnswerHead, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import type { Part } from "../exchange/stream.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
-import { valueIn } from "../exchange/place.ts";
+import { valueAt } from "../exchange/json-pointer.ts";
 import { oneLine } from "../text/escape.ts";
 
 /** A credit is only spent, and now and then refilled. */
@@ -36,8 +36,9 @@ export function readValues(
   const values: SeenValue[] = [];
   const unreadable: UnreadableValue[] = [];
   if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };
-  for (const { name, place, credit } of wanted) {
-    const found = valueIn(place, head, (of) => contentOf(json(of)));
+  for (const { name, path = "", of, header, credit } of wanted) {
+    const found =
+      header === undefined ? valueAt(contentOf(json(of)), path) : headerValue(head.headers, header);
     const value = numberIn(found);
     if (value !== undefined) values.push({ name, value, isCredit: credit });
     // A refusal need not tell it.

@@ -313,9 +313,7 @@ test("assertions and values look at the last event, the first that counts, or th
         { path: "/delta", of: "first", exists: false },
       ],
     },
-    values: [
-      { name: "tokens", place: { kind: "json", pointer: "/usage/total_tokens" }, unit: "", credit: false },
-    ],
+    values: [{ name: "tokens", path: "/usage/total_tokens", unit: undefined, credit: false }],
   };
   const polled = judged(await pollOnce(upstream, changes), changes);
   expect(told(polled)).toEqual([

@@ -11,7 +11,7 @@ const SEED = 20_261_122;
 const OK: PollOutcome = { kind: "ok", reason: "" };
 
 function at(pointer: string, name = "credits"): Value {
-  return sampleValue({ name, place: { kind: "json", pointer } });
+  return sampleValue({ name, path: pointer });
 }
 
 function read(
@@ -74,7 +74,7 @@ describe("in the body", () => {
 });
 
 describe("in a header", () => {
-  const wanted = [sampleValue({ place: { kind: "header", name: "x-credits" } })];
+  const wanted = [sampleValue({ path: undefined, header: "x-credits" })];
 
   test("it is a plain decimal number, and the body is not parsed for it", () => {
     const { head } = answered(200, [["x-credits", "17.25"]]);
