@@ -56,12 +56,10 @@ const UNREADABLE_IS_TOLD_AFTER = 3;
 
 const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 
-/** The level may change while it runs, so it is read each time. */
-type LevelledLog = Log & { readonly level: string };
-
 /** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
 export class LogRecorder implements Recorder {
-  readonly #log: LevelledLog;
+  /** Its level is read each time. */
+  readonly #log: Readonly<Logger>;
   readonly #upstream: string;
   readonly #clock: Pick<Clock, "now">;
   readonly #loggedCauses = new Set<SkipCause>();
@@ -75,7 +73,7 @@ export class LogRecorder implements Recorder {
   #minuteBytes = 0;
   #leftOut = 0;
 
-  constructor(log: LevelledLog, upstream: string, clock: Pick<Clock, "now">) {
+  constructor(log: Readonly<Logger>, upstream: string, clock: Pick<Clock, "now">) {
     this.#log = log;
     this.#upstream = upstream;
     this.#clock = clock;
@@ -84,27 +82,20 @@ export class LogRecorder implements Recorder {
   record(event: PollEvent): void {
     switch (event.kind) {
       case "slot_waiting":
-        return;
-      case "slot_started":
-        this.#slotStarted();
-        return;
-      case "slots_skipped":
-        this.#slotsSkipped(event);
-        return;
-      case "polled":
-        this.#polled(event.poll);
-        return;
-      case "pause_requested":
-        this.#pauseRequested(event);
-        return;
-      case "judged":
-        this.#judged(event.poll);
-        return;
-      case "health_changed":
-        this.#healthChanged(event);
-        return;
       case "unwatched":
         return;
+      case "slot_started":
+        return this.#slotStarted();
+      case "slots_skipped":
+        return this.#slotsSkipped(event);
+      case "polled":
+        return this.#polled(event.poll);
+      case "pause_requested":
+        return this.#pauseRequested(event);
+      case "judged":
+        return this.#judged(event.poll);
+      case "health_changed":
+        return this.#healthChanged(event);
       default:
         event satisfies never;
     }
@@ -199,12 +190,7 @@ export class LogRecorder implements Recorder {
   #healthChanged({ from, to }: HealthChange): void {
     // It becomes unknown because polls are missing: the last poll is not the cause.
     const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
-    const fields = { from, to, ...cause };
-    if (to === "up") {
-      this.#write("info", fields, "health changed");
-    } else {
-      this.#write("warn", fields, "health changed");
-    }
+    this.#write(to === "up" ? "info" : "warn", { from, to, ...cause }, "health changed");
   }
 
   /** What an upstream does can fill a disk. Debug lines are for whoever asks for them. */

@@ -1,7 +1,8 @@
 import type { SavedPoll } from "../../core/history/state.ts";
 import type { KeyedRow } from "./tables.ts";
 
-export type BufferBounds = { readonly polls: number } & Readonly<Record<KeyedRow["table"], number>>;
+/** Rows of a table without one are never dropped. */
+export type BufferBounds = { readonly polls: number } & Readonly<Partial<Record<KeyedRow["table"], number>>>;
 
 /** Rows that wait to be written. */
 export type Waiting = {
@@ -13,15 +14,8 @@ export type Waiting = {
 export class StateBuffer {
   readonly #bounds: BufferBounds;
   #polls: SavedPoll[] = [];
-  /** Only the last row of a key is written. */
-  readonly #rows: Readonly<Record<KeyedRow["table"], Map<string, KeyedRow>>> = {
-    incidents: new Map(),
-    value_hours: new Map(),
-    quota_hours: new Map(),
-    budget_records: new Map(),
-    upstream_records: new Map(),
-    notices: new Map(),
-  };
+  /** By table. Only the last row of a key is written. */
+  readonly #rows = new Map<KeyedRow["table"], Map<string, KeyedRow>>();
   #lostPolls = 0;
 
   constructor(bounds: BufferBounds) {
@@ -33,7 +27,7 @@ export class StateBuffer {
   }
 
   get isEmpty(): boolean {
-    return this.#polls.length === 0 && Object.values(this.#rows).every((rows) => rows.size === 0);
+    return this.#polls.length === 0 && this.#rows.size === 0;
   }
 
   addPoll(poll: SavedPoll): void {
@@ -42,11 +36,13 @@ export class StateBuffer {
   }
 
   put(row: KeyedRow): void {
-    const rows = this.#rows[row.table];
+    const { [row.table]: most = Infinity } = this.#bounds;
+    const rows = this.#rows.get(row.table) ?? new Map<string, KeyedRow>();
+    this.#rows.set(row.table, rows);
     rows.delete(row.key);
     rows.set(row.key, row);
     for (const oldest of rows.keys()) {
-      if (rows.size <= this.#bounds[row.table]) return;
+      if (rows.size <= most) return;
       rows.delete(oldest);
     }
   }
@@ -78,11 +74,9 @@ export class StateBuffer {
   }
 
   #takeRows(): readonly KeyedRow[] {
-    return Object.values(this.#rows).flatMap((rows) => {
-      const taken = [...rows.values()];
-      rows.clear();
-      return taken;
-    });
+    const taken = [...this.#rows.values()].flatMap((rows) => [...rows.values()]);
+    this.#rows.clear();
+    return taken;
   }
 
   #dropOldestPolls(): void {

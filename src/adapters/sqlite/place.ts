@@ -78,8 +78,8 @@ export function inodeOf(path: string): number | undefined {
 /** Damaged files are kept for a look, but not without end. */
 const MOST_KEPT = 3;
 
-/** SQLite may have left it beside a database. */
-const COMPANIONS = ["-journal"] as const;
+/** What SQLite may have left beside a database has this behind its name. */
+const JOURNAL = "-journal";
 
 /** When a damaged file was moved aside last. */
 export function lastMovedAsideMs(path: string): number | undefined {
@@ -94,13 +94,10 @@ export function moveAside(named: string): string {
   const number = Math.max(0, ...kept) + 1;
   const aside = `${path}.corrupt-${number}`;
   // The file itself goes last: if this stops half-way, the next start finds it damaged again.
-  for (const companion of COMPANIONS) {
-    if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${aside}${companion}`);
-  }
+  if (existsSync(path + JOURNAL)) renameSync(path + JOURNAL, aside + JOURNAL);
   renameSync(path, aside);
   for (const old of kept.filter((each) => each <= number - MOST_KEPT)) {
-    for (const companion of ["", ...COMPANIONS])
-      rmSync(`${path}.corrupt-${old}${companion}`, { force: true });
+    for (const end of ["", JOURNAL]) rmSync(`${path}.corrupt-${old}${end}`, { force: true });
   }
   return aside;
 }

@@ -28,16 +28,13 @@ const CLOSE_AT_MOST_MS = 5_000;
 const COLUMNS_AT_MOST_MS = 2_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
+/** All else is promises, of which there are as many as budgets, upstreams, hours of a quota: nothing of it is ever dropped. */
 const BOUNDS = {
   polls: 10_000,
   incidents: 1_000,
   value_hours: 10_000,
   // Some may be told twice then.
   notices: 20_000,
-  // Nothing of these is ever dropped: they are promises, and there are as many as budgets, upstreams, hours of a quota.
-  quota_hours: Infinity,
-  budget_records: Infinity,
-  upstream_records: Infinity,
 };
 
 export type StoreParts = {
@@ -52,7 +49,7 @@ export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
   readonly standing: Standing;
-  #lostAtMs: number | undefined;
+  lostAtMs: number | undefined;
   readonly #buffer = new StateBuffer(BOUNDS);
   #readStanding: () => Standing;
   /** What is forgotten goes by what was written since, until a wall clock that says otherwise has stood for a day. */
@@ -73,7 +70,7 @@ export class SqliteStateStore implements StateStore {
     this.#parts = parts;
     this.#restored = new Map(restored.upstreams);
     this.standing = restored.standing;
-    this.#lostAtMs = lostAtMs;
+    this.lostAtMs = lostAtMs;
     this.#readStanding = () => restored.standing;
     const { clock } = parts;
     const startMs = Math.min(clock.wallNow(), restored.writtenAtMs ?? Infinity);
@@ -83,23 +80,14 @@ export class SqliteStateStore implements StateStore {
     this.#ended = this.#run();
   }
 
-  get lostAtMs(): number | undefined {
-    return this.#lostAtMs;
-  }
-
   get isUp(): boolean {
     return this.#isUp;
   }
 
   get inAnIncident(): readonly string[] {
-    return [...this.#restored].flatMap(
-      ([
-        upstream,
-        {
-          incidents: [newest],
-        },
-      ]) => (newest !== undefined && newest.endedAtMs === undefined ? [upstream] : []),
-    );
+    return [...this.#restored]
+      .filter(([, { incidents }]) => incidents[0] !== undefined && incidents[0].endedAtMs === undefined)
+      .map(([upstream]) => upstream);
   }
 
   restored(upstream: string): RestoredUpstream | undefined {
@@ -214,7 +202,7 @@ export class SqliteStateStore implements StateStore {
     if ((await within(STUCK_AFTER_MS, answer, clock)) === LATE) this.#goDown("does not answer");
     const reply = await answer;
     // While it runs, a damaged file is all that it has a note about.
-    if (reply.kind !== "died" && reply.notes.length > 0) this.#lostAtMs = clock.wallNow();
+    if (reply.kind !== "died" && reply.notes.length > 0) this.lostAtMs = clock.wallNow();
     switch (reply.kind) {
       case "written":
         this.#tell(reply.notes);
@@ -266,12 +254,7 @@ export class SqliteStateStore implements StateStore {
   }
 }
 
-export type StateStoreOptions = {
-  readonly path: string;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly thread?: StateThread;
-};
+export type StateStoreOptions = Omit<StoreParts, "thread"> & Partial<Pick<StoreParts, "thread">>;
 
 export type OpenedStateStore =
   | { readonly kind: "opened"; readonly store: StateStore }

@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { callbackify } from "node:util";
-import { AnswerRead, ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
+import { ANSWER_READ, isConnectionLost, isTlsError, SOCKET_CLOSED, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
 import { ALIVE_AFTER_MS, type Route } from "./route.ts";
@@ -10,9 +10,6 @@ import { PeerCertificate } from "./tls.ts";
 
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
-
-/** One for all polls: undici would make one for each, which costs more than closing the socket. */
-export const ANSWER_READ: Error = new AnswerRead("the answer was read");
 
 type Ready = (error: Error | undefined, socket: Socket) => void;
 
@@ -192,7 +189,7 @@ export class ConnectionAttempt {
       this.#report(error, socket);
     });
     socket.once("close", () => {
-      if (!this.#isReported) this.#report(new ConnectionLost(), socket);
+      if (!this.#isReported) this.#report(SOCKET_CLOSED, socket);
       this.#openSockets -= 1;
       if (this.#openSockets > 0) return;
       this.#closed?.resolve();

@@ -9,7 +9,22 @@ export type Break = { readonly kind: "break"; readonly fault: WireFault; readonl
  */
 class EndOfSocket extends Error {
   override readonly stack: string = "";
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
 }
+
+/** A socket closed without an error. Which fault that is depends on the phase. */
+export const SOCKET_CLOSED: Error = new EndOfSocket("the socket closed", "ERR_SOCKET_CLOSED");
+
+/**
+ * We ended the connection, after a complete answer. The code tells undici that its client stays usable. One for all polls:
+ * undici would make one for each, which costs more than closing the socket.
+ */
+export const ANSWER_READ: Error = new EndOfSocket("the answer was read", "UND_ERR_INFO");
 
 /** A break that we found ourselves, on its way through undici's error channel. */
 export class WireError extends EndOfSocket {
@@ -19,16 +34,6 @@ export class WireError extends EndOfSocket {
     super(detail);
     this.fault = fault;
   }
-}
-
-/** A socket closed without an error. Which fault that is depends on the phase. */
-export class ConnectionLost extends EndOfSocket {
-  readonly code = "ERR_SOCKET_CLOSED";
-}
-
-/** We ended the connection, after a complete answer. The code tells undici that its client stays usable. */
-export class AnswerRead extends EndOfSocket {
-  readonly code = "UND_ERR_INFO";
 }
 
 /** The state of the exchange when an error came. */

@@ -9,9 +9,6 @@ const BOUNDS = {
   polls: 5,
   incidents: 2,
   value_hours: 3,
-  quota_hours: Infinity,
-  budget_records: Infinity,
-  upstream_records: Infinity,
   notices: 2,
 };
 

@@ -4,7 +4,7 @@ import "../../../src/adapters/undici/errors-without-stack.ts";
 import { Client as PublicClient, type Dispatcher, errors } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import { expect, onTestFinished, test } from "vitest";
-import { ANSWER_READ } from "../../../src/adapters/undici/connection-attempt.ts";
+import { ANSWER_READ } from "../../../src/adapters/undici/faults.ts";
 import { answer, type RawUpstream } from "../../support/raw-upstream.ts";
 import { startUpstream } from "./polling.ts";
 
