@@ -1,6 +1,7 @@
 import type { LookupAddress, RecordWithTtl } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/time/clock.ts";
 import { codeOf } from "../../core/text/escape.ts";
 import { sharedWhileUnderWay } from "../../files/shared-work.ts";
@@ -107,8 +108,8 @@ export class NameResolver {
       answerOf(resolver.resolve6(name, { ttl: true }), 6),
     ];
     const first = await Promise.race(families);
-    const patience = first.kind === "found" ? OTHER_FAMILY_MS : undefined;
-    const answers = await Promise.all(families.map((family) => withPatience(family, patience)));
+    const late = first.kind === "found" ? [sleep(OTHER_FAMILY_MS, LATE, { ref: false })] : [];
+    const answers = await Promise.all(families.map((family) => Promise.race([family, ...late])));
     const found = answers.filter((answer) => answer.kind === "found");
     if (found.length > 0) {
       const addresses = found.flatMap(({ addresses }) => addresses);
@@ -149,6 +150,8 @@ type FamilyAnswer =
   | { readonly kind: "found"; readonly addresses: readonly LookupAddress[]; readonly ttlMs: number }
   | { readonly kind: "failed"; readonly error: unknown };
 
+const LATE: FamilyAnswer = { kind: "failed", error: failureOf("ETIMEOUT") };
+
 async function answerOf(asked: Promise<RecordWithTtl[]>, family: 4 | 6): Promise<FamilyAnswer> {
   try {
     const records = await asked;
@@ -158,18 +161,6 @@ async function answerOf(asked: Promise<RecordWithTtl[]>, family: 4 | 6): Promise
   } catch (error) {
     return { kind: "failed", error };
   }
-}
-
-function withPatience(answer: Promise<FamilyAnswer>, patienceMs: number | undefined): Promise<FamilyAnswer> {
-  if (patienceMs === undefined) return answer;
-  return new Promise((resolve) => {
-    const late = { kind: "failed", error: failureOf("ETIMEOUT") } as const;
-    const timer = setTimeout(() => resolve(late), patienceMs);
-    void answer.then((said) => {
-      clearTimeout(timer);
-      resolve(said);
-    });
-  });
 }
 
 /** The order of the C library: a name with few dots is tried inside of the search domains first. */

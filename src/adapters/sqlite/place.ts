@@ -57,17 +57,23 @@ export function headerOf(
   path: string,
 ): { readonly isDatabase: boolean; readonly applicationId: number } | undefined {
   if ((lookAt(path)?.size ?? 0) === 0) return undefined;
-  const header = Buffer.alloc(HEADER_BYTES);
-  const file = openSync(path, "r");
-  try {
-    readSync(file, header, 0, HEADER_BYTES, 0);
-  } finally {
-    closeSync(file);
-  }
+  const header = firstBytes(path, HEADER_BYTES);
   return {
     isDatabase: header.toString("latin1", 0, MAGIC.length) === MAGIC,
     applicationId: header.readUInt32BE(APPLICATION_ID_AT),
   };
+}
+
+/** With zeros behind it where the file is shorter. */
+export function firstBytes(path: string, bytes: number): Buffer {
+  const begins = Buffer.alloc(bytes);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, begins, 0, bytes, 0);
+  } finally {
+    closeSync(file);
+  }
+  return begins;
 }
 
 /** A different number means a different file. */

@@ -1,6 +1,8 @@
-import { type BigIntStats, closeSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { codeOf } from "../../core/text/escape.ts";
+import { firstBytes } from "./place.ts";
 import { StateFileError } from "./trouble.ts";
 
 /** A file system tells times of changes this coarsely. */
@@ -61,17 +63,10 @@ function isSame(one: BigIntStats, other: BigIntStats | undefined): boolean {
 
 /** A journal that is kept for the next write begins with zeros. */
 function isJournalHot(path: string): boolean {
-  const begins = Buffer.alloc(JOURNAL_BEGINS.length);
   try {
-    const file = openSync(path, "r");
-    try {
-      readSync(file, begins, 0, begins.length, 0);
-    } finally {
-      closeSync(file);
-    }
+    return firstBytes(path, JOURNAL_BEGINS.length).equals(JOURNAL_BEGINS);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
-  return begins.equals(JOURNAL_BEGINS);
 }

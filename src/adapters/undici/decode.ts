@@ -1,5 +1,5 @@
 import { constants as bufferLimits } from "node:buffer";
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 import { capText, codeOf } from "../../core/text/escape.ts";
 import { broken, type Break } from "./faults.ts";
 
@@ -11,21 +11,17 @@ const LONGEST_SHOWN_NAME = 100;
 
 export type Decoded = { readonly kind: "decoded"; readonly body: Uint8Array } | Break;
 
-type Coding = (bytes: Uint8Array, options: ZlibOptions) => Uint8Array;
+type Coding = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array;
 
 /** "deflate" means zlib's format, but many servers send the bare stream: the first byte tells. */
-function inflate(bytes: Uint8Array, options: ZlibOptions): Uint8Array {
-  return ((bytes[0] ?? 0) & 0x0f) === 8 ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
-}
+const inflate: Coding = (bytes, options) =>
+  ((bytes[0] ?? 0) & 0x0f) === 8 ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
 const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
   ["gzip", gunzipSync],
   ["x-gzip", gunzipSync],
   ["deflate", inflate],
-  [
-    "br",
-    (bytes, { maxOutputLength }) => brotliDecompressSync(bytes, maxOutputLength ? { maxOutputLength } : {}),
-  ],
+  ["br", brotliDecompressSync],
 ]);
 
 /**

@@ -68,11 +68,10 @@ export async function findRoute(
 }
 
 function refusalOfWritten(hosts: readonly (string | undefined)[], rules: AddressRules): string | undefined {
-  for (const host of hosts) {
+  return hosts.flatMap((host) => {
     const refusal = host === undefined || isIP(host) === 0 ? undefined : rules.refusal(host, host);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
+    return refusal ?? [];
+  })[0];
 }
 
 /**

@@ -106,14 +106,11 @@ function contextsOf(pem: Pem): Contexts {
 
 function makeContexts(pem: Pem): Contexts {
   const roots = pem.ca === undefined ? {} : { ca: rootsOf(pem.ca) };
-  const identity = {
-    ...(pem.cert === undefined ? {} : { cert: pem.cert }),
-    ...(pem.key === undefined ? {} : { key: pem.key }),
-  };
   try {
     const proxy = createSecureContext(roots);
-    const alone = pem.cert === undefined && pem.key === undefined;
-    return { proxy, upstream: alone ? proxy : createSecureContext({ ...roots, ...identity }) };
+    const { cert, key } = pem;
+    const isAlone = cert === undefined && key === undefined;
+    return { proxy, upstream: isAlone ? proxy : createSecureContext({ ...roots, cert, key }) };
   } catch (error) {
     const wanted = "must be a PEM certificate and its own key without a passphrase";
     throw unusable(`"tls.cert_file" and "tls.key_file" ${wanted}`, error, "unusable");
