@@ -7,8 +7,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { systemClock } from "../../src/adapters/clock.ts";
 import { openStateStore } from "../../src/adapters/sqlite/store.ts";
+import { NOTHING_HELD } from "../../src/core/budget/record.ts";
 import type { StateStore } from "../../src/core/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
+import { adviceIn } from "../../src/engine/poll/advice-in.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 
 let folder: string;
@@ -33,6 +35,7 @@ async function probing(
     rate?: string;
     share?: string;
     timeout?: string;
+    proxy?: string;
     key?: string;
   } & Partial<ProbeCommand>,
 ): Promise<{ code: number; out: string; err: string }> {
@@ -51,7 +54,7 @@ upstreams:
     budget: email
     every: 1m
     timeout: ${changes.timeout ?? "900ms"}
-    proxy: none
+    proxy: ${changes.proxy ?? "none"}
 `,
   );
   let out = "";
@@ -174,4 +177,25 @@ test("counts against a quota and a spend in the state file, and sends nothing th
   await store.close();
   expect(beside.code).toBe(0);
   expect(beside.err).toContain("locked by another program: quotas and spends do not count this");
+});
+
+test("where an upstream cannot be opened, each fault is told and nothing is asked", async () => {
+  const before = upstream.requests;
+  const environment = { EMAIL_KEY: "test-key-probe", http_proxy: "socks5://proxy.test" };
+  const { code, out, err } = await probing({ proxy: "env", environment });
+  expect([code, out]).toEqual([1, ""]);
+  expect(err).toMatch(/^[^\n]*"http_proxy" must be an http or https URL\n$/);
+  expect(upstream.requests).toBe(before);
+});
+
+test("a limit whose window the daemon has learned is told with it, from the state file", async () => {
+  await using server = await answering({ "ratelimit-limit": "60" });
+  const head = { status: 200, reasonPhrase: "", headers: [["ratelimit-limit", "60"]] } as const;
+  const [family] = adviceIn(head, 0, (text) => text).advice.families;
+  const learned = { key: `${family?.key} `, limit: 60, perMs: 60_000, from: "resets" } as const;
+  const store = await openState();
+  store.keepRecord("email", { ...NOTHING_HELD, windows: [learned] });
+  await store.close();
+  const { out } = await probing({ url: server.url, share: "50%\nstate: { path: state.db }" });
+  expect(out).toContain("60 requests per 1m");
 });

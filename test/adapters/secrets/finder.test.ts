@@ -24,6 +24,24 @@ describe.each(Object.entries(WRITINGS))("a key %s", (_, write) => {
   });
 });
 
+test.each([
+  ["decimal", 10],
+  ["octal", 8],
+  ["binary", 2],
+])(
+  "a key of which hardly anything but the last sign of ASCII is left is found in its %s codes",
+  (_, base) => {
+    const key = "~a~b~c~~~~~~";
+    const codes = Array.from(key, (sign) =>
+      sign
+        .charCodeAt(0)
+        .toString(base)
+        .padStart(base === 2 ? 7 : 1, "0"),
+    );
+    expect(hide(`no such key: ${codes.join(" ")}`, key)).toBe(WITHHELD);
+  },
+);
+
 describe("the provider's words stay", () => {
   test.each([
     '{"error":{"type":"rate_limit_exceeded","message":"You exceeded your current quota, please check your plan"}}',

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Completeness } from "../../../src/adapters/sqlite/completeness.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
+import type { ColumnsQuestion } from "../../../src/core/history/state.ts";
 import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
 
 test("the thread opens, writes and closes the file; after a crash, the next batch starts another thread", async () => {
@@ -25,4 +26,18 @@ test("the thread opens, writes and closes the file; after a crash, the next batc
     { ended_at_ms: NOW_MS },
     { ended_at_ms: NOW_MS + 1 },
   ]);
+});
+
+test("the columns of a plot are read in the thread; a file that is not open, and a thread that ends, have none", async () => {
+  await using bench = await StateBench.make();
+  const thread = new SqliteThread(bench.path);
+  const question = { upstream: "email", fromMs: NOW_MS - 60_000, toMs: NOW_MS, columnMs: 60_000 };
+  expect(await thread.columns(question)).toBeUndefined();
+  await thread.open(NOW_MS);
+  await thread.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS)] }));
+  expect(await thread.columns(question)).toMatchObject({ columns: [{ counts: { ok: 1 } }] });
+  // No upstream is called so: this is a bug, and it ends the thread.
+  const unanswerable: ColumnsQuestion = { ...question, upstream: JSON.parse("[1]") };
+  expect(await thread.columns(unanswerable)).toBeUndefined();
+  await thread.close();
 });
