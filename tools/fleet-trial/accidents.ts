@@ -16,7 +16,7 @@ const GENTLE = "email";
 type Accident = {
   readonly what: string;
   /** To the one that holds the gentle budget, where it is about one. */
-  readonly happen: (fleet: Fleet, victim: string) => Promise<void>;
+  readonly happen: (fleet: Fleet, victim: string, recover: () => Promise<void>) => Promise<void>;
   /** In `shard`, so long an upstream of the gentle budget may be silent, beside the time between two polls. */
   readonly mostMs: number;
 };
@@ -101,11 +101,11 @@ const ACCIDENTS: readonly Accident[] = [
   {
     what: "one after the other is stopped in order and started again, as by an upgrade",
     mostMs: 4_000,
-    happen: async (fleet) => {
+    happen: async (fleet, _, recover) => {
       for (const name of REPLICAS) {
         await fleet.replica(name).stop();
         await fleet.start(name);
-        await fleet.settled();
+        await recover();
       }
     },
   },
@@ -167,7 +167,7 @@ export async function tellAccidents(mode: Scene["mode"]): Promise<readonly strin
   for (const { what, happen, mostMs } of ACCIDENTS) {
     const fromMs = monotonicMs();
     say(what);
-    await happen(fleet, holderOf(fleet, GENTLE));
+    await happen(fleet, holderOf(fleet, GENTLE), () => recovered(fleet, mode));
     const overMs = monotonicMs();
     await recovered(fleet, mode);
     const silentMs = await tellWhatWasSeen(fleet, scene, fromMs, overMs);

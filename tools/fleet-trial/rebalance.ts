@@ -41,6 +41,7 @@ export async function tellRebalance(): Promise<readonly string[]> {
   await using fleet = await openScene(scene);
   say(`rebalance: ${fleet.upstreams.length} upstreams, three replicas, ttl 10 s`);
   await heldBy(fleet, ["r1", "r2", "r3"]);
+  await sleep(scene.periodMs);
   await fleet.allPolled(0);
   say(`  all are held and polled: ${await balance(fleet)}`);
   await fleet.replica("r1").kill();
@@ -57,6 +58,7 @@ export async function tellRebalance(): Promise<readonly string[]> {
   say(
     `  r1 was started again, and has its part after ${(backMs / 1_000).toFixed(1)} s: ${await balance(fleet)}`,
   );
+  await sleep(scene.periodMs);
   await fleet.allPolled(killedAtMs);
   const { summary, faults } = await judgeFleet(fleet, scene);
   say(`rebalance: ${summary}`);
