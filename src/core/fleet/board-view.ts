@@ -68,22 +68,21 @@ export class BoardView {
           : [],
       ),
     );
-    const names = provenOf(able, ttlMs);
-    const others = new Set([...able.keys()].filter((name) => !names.has(name)));
-    const holderOf = ({ names: needed }: Group): string | undefined => {
-      const holder = needed.map((name) => this.holderOf(name)).find((each) => each !== undefined);
-      return holder === undefined ? undefined : nameOf(holder);
-    };
-    const holders = new Map(groups.map((group) => [group.id, holderOf(group)]));
-    const within = groups.filter(({ id }) => {
+    const proven = provenOf(able, ttlMs);
+    const holders = new Map(
+      groups.map(({ id, names }) => {
+        const session = names.map((name) => this.holderOf(name)).find((each) => each !== undefined);
+        return [id, session && nameOf(session)] as const;
+      }),
+    );
+    const free = groups.filter(({ id }) => {
       const holder = holders.get(id);
-      return holder === undefined || names.has(holder);
+      return holder === undefined || proven.has(holder);
     });
-    const kept = groups.flatMap(({ id }) => {
-      const holder = holders.get(id);
-      return holder !== undefined && others.has(holder) ? [[id, holder] as const] : [];
-    });
-    return new Map([...assign(within, [...names], (id) => holders.get(id)), ...kept]);
+    const kept = [...holders].flatMap(([id, holder]) =>
+      holder !== undefined && able.has(holder) && !proven.has(holder) ? [[id, holder] as const] : [],
+    );
+    return new Map([...assign(free, [...proven], (id) => holders.get(id)), ...kept]);
   }
 }
 

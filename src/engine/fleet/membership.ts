@@ -36,7 +36,7 @@ export class FleetMembership {
   #failures = 0;
   #nextBeatInMs = 0;
   #wake = new AbortController();
-  #guardWake = new AbortController();
+  #guarding = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(parts: MembershipParts) {
@@ -106,7 +106,7 @@ export class FleetMembership {
   }
 
   start(): void {
-    this.#running = Promise.all([this.#keepBeating(), this.#keepGuard()]).catch(this.#parts.onBug);
+    this.#running = this.#keepBeating();
   }
 
   beatSoon(): void {
@@ -132,8 +132,8 @@ export class FleetMembership {
   async close(): Promise<void> {
     this.#ended.abort();
     this.#wake.abort();
-    this.#guardWake.abort();
     await this.#running;
+    this.#guarding.abort();
     if (!this.#parts.holdings.hasJoined) return;
     await this.#tellings.tellChanges();
     await this.#ownership.end(this.session);
@@ -155,18 +155,14 @@ export class FleetMembership {
   }
 
   /** Ends the polls of an expired session by our own clock, so that it works without Redis. */
-  async #keepGuard(): Promise<void> {
-    const { clock, holdings, onBug } = this.#parts;
-    while (!this.#ended.signal.aborted) {
-      try {
-        this.#loseIfExpired();
-      } catch (error) {
-        onBug(error);
-      }
-      this.#guardWake = new AbortController();
-      const leftMs = holdings.isSessionValid ? holdings.validUntilMs - clock.now() : Infinity;
-      await clock.sleep(leftMs, this.#guardWake.signal);
-    }
+  async #guard(): Promise<void> {
+    const { clock, holdings } = this.#parts;
+    this.#guarding.abort();
+    this.#guarding = new AbortController();
+    const { signal } = this.#guarding;
+    while (holdings.isSessionValid && !signal.aborted)
+      await clock.sleep(holdings.validUntilMs - clock.now(), signal);
+    this.#loseIfExpired();
   }
 
   #loseIfExpired(): void {
@@ -236,7 +232,7 @@ export class FleetMembership {
       this.#mustRetake = false;
     }
     holdings.renew(sentAt);
-    this.#guardWake.abort();
+    void this.#guard().catch(this.#parts.onBug);
     if (answer.granted !== undefined) budgets.granted(answer.granted, sentAt);
     this.#tellings.heard(answer, sentAt);
     // The board learns from the next beat that its answers arrive here.

@@ -199,7 +199,8 @@ export class Ownership {
     const drawnOn = names.map(budgetNamed).filter((budget) => budget !== undefined);
     const ends = new Map(drawnOn.map((budget) => [budget, budgets.leasesEndInMs(budget)]));
     await Promise.all(drawnOn.map((budget) => budgets.end(budget)));
-    for (const slice of slicesOf(names)) {
+    for (const batch of batchesOf(names.map((name) => ({ names: [name] })))) {
+      const slice = batch.flatMap((each) => each.names);
       const leasesEndInMs = Object.fromEntries(
         slice.flatMap((name) => {
           const endInMs = ends.get(budgetNamed(name) ?? "");
@@ -261,14 +262,9 @@ function upstreamsIn(names: Iterable<string>): readonly string[] {
   return [...names].map(upstreamNamed).filter((upstream) => upstream !== undefined);
 }
 
-function slicesOf(names: readonly string[]): readonly (readonly string[])[] {
-  const count = Math.ceil(names.length / BATCH);
-  return Array.from({ length: count }, (_, index) => names.slice(index * BATCH, (index + 1) * BATCH));
-}
-
 /** A group is never divided. */
-function batchesOf(groups: readonly Group[]): readonly (readonly Group[])[] {
-  const batches: Group[][] = [];
+function batchesOf<Part extends Pick<Group, "names">>(groups: readonly Part[]): readonly (readonly Part[])[] {
+  const batches: Part[][] = [];
   let names = Infinity;
   for (const group of groups) {
     if (names + group.names.length > BATCH) {

@@ -1,5 +1,6 @@
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import type { Draw, Quotas } from "../../core/budget/quotas.ts";
+import type { Quota } from "../../core/config/config.ts";
 import type { Drawn, DrawRequest, FleetBoard } from "../../core/fleet/board.ts";
 import { hourOf } from "../../core/time/duration.ts";
 
@@ -74,23 +75,26 @@ export class QuotaDraws {
     this.#drawn.delete(quota);
     if (limit === undefined || drawn === undefined) return;
     await this.#asking.get(quota);
-    const { board, name } = this.#parts;
-    const used = unused(drawn, buckets);
-    const oldestHour = this.#oldestHour(limit.perMs);
-    await board.draw({ budget: quota, name, limit: limit.most, oldestHour, used, upTo: new Map() });
+    await this.#ask(quota, limit, unused(drawn, buckets), new Map());
   }
 
   get #hour(): number {
     return hourOf(this.#parts.quotas.calendar.now());
   }
 
-  #oldestHour(perMs: number): number {
-    return hourOf(this.#parts.quotas.calendar.now() - perMs);
+  #ask(
+    quota: string,
+    { most, perMs }: Quota,
+    used: DrawRequest["used"],
+    upTo: DrawRequest["upTo"],
+  ): Promise<Drawn | undefined> {
+    const { board, quotas, name } = this.#parts;
+    const oldestHour = hourOf(quotas.calendar.now() - perMs);
+    return board.draw({ budget: quota, name, limit: most, oldestHour, used, upTo });
   }
 
   async #draw(quota: string): Promise<void> {
-    const { board, quotas, name } = this.#parts;
-    const count = quotas.of(quota);
+    const count = this.#parts.quotas.of(quota);
     const { limit } = count;
     if (limit === undefined) return;
     const before = this.#drawn.get(quota);
@@ -103,8 +107,7 @@ export class QuotaDraws {
     const over = before === undefined ? [] : unused(before, count.buckets);
     const used = [...lost, ...over.filter(({ hour }) => hour < this.#hour)];
     const upTo = before === undefined ? new Map<number, number>() : this.#wanted(quota);
-    const oldestHour = this.#oldestHour(limit.perMs);
-    const answer = await board.draw({ budget: quota, name, limit: limit.most, oldestHour, used, upTo });
+    const answer = await this.#ask(quota, limit, used, upTo);
     if (answer === undefined) return;
     if (before === undefined) {
       for (const [hour, requests] of answer.own) count.raise(hour, requests);
