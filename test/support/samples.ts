@@ -293,10 +293,10 @@ const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units:
 /** As OpenAI's chat completions are. */
 export const SAMPLE_STREAM: Stream = {
   format: "sse",
-  ends: { kind: "data", data: "[DONE]" },
+  ends: { data: "[DONE]" },
   atMost: 64,
   gapTimeoutMs: undefined,
-  counts: "/choices/0/delta/content",
+  counts: { path: "/choices/0/delta/content" },
 };
 
 export function fullMetricsSnapshot(): MetricsSnapshot {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { MOST_EVENTS } from "../../core/exchange/bounds.ts";
 import { STREAM_FORMATS } from "../../core/exchange/event-reader.ts";
 import type { Stream } from "../../core/exchange/stream.ts";
-import { codec, duration, named, oneOf, pointer, section, text, wholeNumber } from "../keys/leaves.ts";
+import { duration, named, oneOf, pointer, section, text, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
 import { scalar } from "./assertion.ts";
@@ -48,27 +48,9 @@ const keys = section({
     ),
 });
 
-export const streamSchema: z.ZodType<Stream> = codec(named(keys, { gap_timeout: "gapTimeoutMs" }), {
-  decode: ({ ends, counts, ...same }) => ({ ...same, ends: endsOf(ends), counts: counts?.path }),
-  encode: ({ ends, counts, ...same }) => ({
-    ...same,
-    ends: writtenEnds(ends),
-    counts: counts === undefined ? undefined : { path: counts },
-  }),
-}).describe(
+export const streamSchema: z.ZodType<Stream> = named(keys, { gap_timeout: "gapTimeoutMs" }).describe(
   "Reads the answer as a stream of events, and closes it as soon as it has said enough. Assertions and values look at its last event unless they say of.",
 );
-
-function endsOf(written: z.output<typeof endsSchema>): Stream["ends"] {
-  if (written === "end") return undefined;
-  if ("data" in written) return { kind: "data", data: written.data };
-  return { kind: "json", pointer: written.path, equals: written.equals };
-}
-
-function writtenEnds(ends: Stream["ends"]): z.output<typeof endsSchema> {
-  if (ends === undefined) return "end";
-  return ends.kind === "data" ? { data: ends.data } : { path: ends.pointer, equals: ends.equals };
-}
 
 /** Nothing is read of an answer to HEAD, and nothing is joined where no place is named that counts. */
 export const streamIsRead: Rule = {

@@ -9,17 +9,14 @@ import { isObject, type JsonScalar } from "./json-value.ts";
 /** What the config says of it. */
 export type Stream = {
   readonly format: StreamFormat;
-  /** By which event it tells that it is complete. Undefined where the end of the answer is the end of the stream. */
-  readonly ends:
-    | { readonly kind: "data"; readonly data: string }
-    | { readonly kind: "json"; readonly pointer: string; readonly equals: JsonScalar }
-    | undefined;
+  /** By which event it tells that it is complete, or `end` where the end of the answer is the end of the stream. */
+  readonly ends: "end" | { readonly data: string } | { readonly path: string; readonly equals: JsonScalar };
   /** After so many events it is left. */
   readonly atMost: number;
   /** Undefined for the timeout of the whole poll. */
-  readonly gapTimeoutMs: number | undefined;
+  readonly gapTimeoutMs?: number | undefined;
   /** An event counts if it has something at this pointer; undefined where each counts. */
-  readonly counts: string | undefined;
+  readonly counts?: { readonly path: string } | undefined;
 };
 
 /** What of an answer is looked at: of a stream the last event, unless it is said. */
@@ -101,7 +98,7 @@ export class StreamFold {
   finish(nowMs: number): void {
     const last = this.#end === undefined ? this.#reader.finish() : undefined;
     if (last !== undefined) this.#take(last, nowMs);
-    this.#end ??= this.#stream.ends === undefined ? "complete" : "broke_off";
+    this.#end ??= this.#stream.ends === "end" ? "complete" : "broke_off";
   }
 
   /** `stalledAtMs`: when it was given up waiting for the next event. */
@@ -145,24 +142,24 @@ export class StreamFold {
   #take(event: StreamEvent, nowMs: number): void {
     const { ends, counts, atMost } = this.#stream;
     this.lastEventAtMs = nowMs;
-    if (ends?.kind === "data" && event.data === ends.data) {
+    if (ends !== "end" && "data" in ends && event.data === ends.data) {
       this.#end = "complete";
       return;
     }
     this.events += 1;
     this.#last = event.data;
     const mayFail = event.data.includes('"error"');
-    const json =
-      mayFail || counts !== undefined || ends?.kind === "json" ? this.#jsonIn(event.data) : undefined;
+    const end = ends !== "end" && "path" in ends ? ends : undefined;
+    const json = mayFail || counts !== undefined || end !== undefined ? this.#jsonIn(event.data) : undefined;
     if (event.name === "error" || (mayFail && isError(json))) {
       this.#end = "error";
       return;
     }
-    const found = counts === undefined ? event.data : valueAt(json, counts);
+    const found = counts === undefined ? event.data : valueAt(json, counts.path);
     if (counts === undefined || (found !== undefined && found !== null && found !== "")) {
       this.#count(event.data, found, nowMs);
     }
-    if (ends?.kind === "json" && valueAt(json, ends.pointer) === ends.equals) this.#end ??= "complete";
+    if (end !== undefined && valueAt(json, end.path) === end.equals) this.#end ??= "complete";
     else if (this.events >= atMost) this.#end ??= "left";
   }
 

@@ -81,7 +81,7 @@ test("a stream is asked for byte for byte as curl asks for one", async () => {
   const { upstream, received } = await counting();
   const stream = {
     format: "sse",
-    ends: undefined,
+    ends: "end",
     atMost: 64,
     gapTimeoutMs: undefined,
     counts: undefined,

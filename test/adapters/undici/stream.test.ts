@@ -15,10 +15,10 @@ const DONE = "data: [DONE]\n\n";
 
 const TOKENS: Stream = {
   format: "sse",
-  ends: { kind: "data", data: "[DONE]" },
+  ends: { data: "[DONE]" },
   atMost: 64,
   gapTimeoutMs: undefined,
-  counts: "/delta",
+  counts: { path: "/delta" },
 };
 
 function chunk(text: string): Buffer {
@@ -102,7 +102,7 @@ test("a stream that comes byte by byte, with CRLF, a byte order mark, comments a
 
 test("JSON by lines is a stream too, and its end can be a value", async () => {
   const lines = ['{"delta":"a","done":false}\n', '{"del', 'ta":"b","done":true}\n'];
-  const ends = { kind: "json", pointer: "/done", equals: true } as const;
+  const ends = { path: "/done", equals: true } as const;
   const upstream = await streaming(lines);
   expect(told(await poll(upstream, { format: "ndjson", ends }))[0]).toBe("ok");
   expect(upstream.requests[0]).toMatch(/^accept: application\/x-ndjson, application\/json$/im);
@@ -179,7 +179,7 @@ test("a stream that ends without its end, or is cut off, has failed", async () =
 
 test("without an end of its own, a stream ends with the answer", async () => {
   const upstream = await streaming([token("a")]);
-  expect(told(await poll(upstream, { ends: undefined }))[0]).toBe("ok");
+  expect(told(await poll(upstream, { ends: "end" }))[0]).toBe("ok");
 });
 
 test("a stream in which nothing counts has failed, and has no first event", async () => {

@@ -7,10 +7,10 @@ const textOf = (bytes: Uint8Array | undefined): string => new TextDecoder().deco
 
 const TOKENS: Stream = {
   format: "sse",
-  ends: { kind: "data", data: "[DONE]" },
+  ends: { data: "[DONE]" },
   atMost: 6,
   gapTimeoutMs: undefined,
-  counts: "/delta",
+  counts: { path: "/delta" },
 };
 
 function folded(stream: Stream, pieces: readonly Uint8Array[]): StreamFold {
