@@ -190,7 +190,7 @@ test("an upstream that nobody has polled for three slots is taken over as unknow
   expect(polling.recordOf("ai")?.history.sinceMs).toBeGreaterThan(beganMs);
   expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...incident, endedAtMs: undefined }]);
   // A slot every 15 s was missed while nobody held it.
-  expect(polling.recordOf("ai")?.accounts.skipped("missed")).toBeGreaterThanOrEqual(3);
+  expect(polling.recordOf("ai")?.accounts.skips.of("missed")).toBeGreaterThanOrEqual(3);
   polling.lose(["ai"]);
 });
 

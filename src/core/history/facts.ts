@@ -57,7 +57,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     certificateExpiresAtMs: accounts.certificateExpiresAtMs,
     announcement: history.announcement,
     ...(values && { values: valuesOf(values, record, schedule.longestGapMs, nowMs) }),
-    skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skipped(cause) })).filter(
+    skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skips.of(cause) })).filter(
       ({ count }) => count > 0,
     ),
     skippedSincePoll: history.skippedSincePoll,

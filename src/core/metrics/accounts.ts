@@ -1,5 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
-import { type Phase, PHASES } from "../exchange/exchange.ts";
+import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import type { ExpectedStatus } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
@@ -55,12 +55,7 @@ class Tally<Word> {
   }
 }
 
-type Delay = {
-  readonly endedAtMs: number;
-  readonly seconds: number;
-  /** The longest of those that ended later. */
-  next: Delay | undefined;
-};
+type Delay = { readonly endedAtMs: number; readonly seconds: number };
 
 /** The numbers of one upstream since `startedAtMs`. They change together, so at every moment they add up. */
 export class UpstreamAccounts implements Recorder {
@@ -83,11 +78,10 @@ export class UpstreamAccounts implements Recorder {
   #firstEvent: Histogram | undefined;
   #longestGap: Histogram | undefined;
   readonly #durations: Partial<Record<Outcome, Histogram>>;
-  readonly #phaseCounts = PHASES.map(() => 0);
-  readonly #phaseSeconds = PHASES.map(() => 0);
+  readonly #phases: Partial<Record<Phase, { count: number; sum: number }>> = {};
   #delaySeconds = 0;
-  /** Of those of the last minute. */
-  #longestDelay: Delay | undefined;
+  /** Of the last minute: those than which no later one is as long. */
+  #longestDelays: readonly Delay[] = [];
 
   constructor(startedAtMs: number) {
     this.startedAtMs = startedAtMs;
@@ -138,10 +132,6 @@ export class UpstreamAccounts implements Recorder {
     return this.duration(outcome)?.count ?? 0;
   }
 
-  skipped(cause: SkipCause): number {
-    return this.skips.of(cause);
-  }
-
   /** By status code. Those that are expected are there before they were seen. */
   responsesWith(expected: readonly ExpectedStatus[]): readonly Count<string>[] {
     const codes = new Set(expected.filter((status) => typeof status === "number").map(codeLabel));
@@ -165,9 +155,7 @@ export class UpstreamAccounts implements Recorder {
 
   /** Undefined until the phase has happened: a plain connection has no `tls`. */
   phase(phase: Phase): Summary | undefined {
-    const index = PHASES.indexOf(phase);
-    const count = this.#phaseCounts[index] ?? 0;
-    return count === 0 ? undefined : { count, sum: this.#phaseSeconds[index] ?? 0 };
+    return this.#phases[phase];
   }
 
   /** There once it is asked for: most upstreams send no streams. */
@@ -185,9 +173,8 @@ export class UpstreamAccounts implements Recorder {
 
   /** Of the last minute, or of the last poll if none ended since. */
   longestDelaySeconds(nowMs: number): number | undefined {
-    let delay = this.#longestDelay;
-    while (delay?.next !== undefined && delay.endedAtMs <= nowMs - MINUTE_MS) delay = delay.next;
-    return delay?.seconds;
+    const recent = this.#longestDelays.find(({ endedAtMs }) => endedAtMs > nowMs - MINUTE_MS);
+    return (recent ?? this.#longestDelays.at(-1))?.seconds;
   }
 
   #judged(poll: Poll): void {
@@ -200,8 +187,8 @@ export class UpstreamAccounts implements Recorder {
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
     if (poll.cost !== undefined && poll.cost.units > 0)
       this.spent.add(poll.cost.currency, poll.cost.units, sentAtMs);
-    this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs), next: undefined });
-    this.#addPhases(poll);
+    this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs) });
+    this.#addPhases(poll.phasesMs);
     const { firstEventMs, longestGapMs } = poll.stream ?? {};
     if (outcome.kind !== "ours" && firstEventMs !== undefined) {
       this.firstEvent.observe(elapsedSeconds(firstEventMs));
@@ -228,23 +215,20 @@ export class UpstreamAccounts implements Recorder {
   /** In the place of all that are no longer than it, or seem to end later, as the clock was set back. */
   #addDelay(delay: Delay): void {
     this.#delaySeconds += delay.seconds;
-    let before: Delay | undefined;
-    for (let each = this.#longestDelay; each !== undefined; each = each.next) {
-      if (each.seconds <= delay.seconds || each.endedAtMs > delay.endedAtMs) break;
-      if (each.endedAtMs > delay.endedAtMs - MINUTE_MS) before ??= this.#longestDelay = each;
-      if (before !== undefined) before = each;
-    }
-    if (before === undefined) this.#longestDelay = delay;
-    else before.next = delay;
+    const longer = this.#longestDelays.filter(
+      ({ endedAtMs, seconds }) =>
+        seconds > delay.seconds && endedAtMs <= delay.endedAtMs && endedAtMs > delay.endedAtMs - MINUTE_MS,
+    );
+    this.#longestDelays = [...longer, delay];
   }
 
-  #addPhases({ phasesMs }: Poll): void {
-    for (let index = 0; index < PHASES.length; index += 1) {
-      const phase = PHASES[index];
-      const durationMs = phase && phasesMs[phase];
+  #addPhases(phasesMs: PhaseTimesMs): void {
+    for (const phase of PHASES) {
+      const durationMs = phasesMs[phase];
       if (durationMs === undefined) continue;
-      this.#phaseCounts[index] = (this.#phaseCounts[index] ?? 0) + 1;
-      this.#phaseSeconds[index] = (this.#phaseSeconds[index] ?? 0) + elapsedSeconds(durationMs);
+      const all = (this.#phases[phase] ??= { count: 0, sum: 0 });
+      all.count += 1;
+      all.sum += elapsedSeconds(durationMs);
     }
   }
 }
@@ -290,28 +274,20 @@ export const REDIS_BOUNDS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5];
 /** Redis calls since the process began. */
 export class RedisAccount {
   readonly #startedAtMs: number;
-  readonly #durations = new Map<string, Histogram>();
-  readonly #errors = new Map<RedisFailure, number>();
+  /** By name of the call, in order of the first call. */
+  readonly durations: Map<string, Histogram> = new Map();
+  readonly errors: Tally<RedisFailure> = new Tally();
 
   constructor(startedAtMs: number) {
     this.#startedAtMs = startedAtMs;
   }
 
-  /** By name of the call, in order of the first call. */
-  get durations(): ReadonlyMap<string, Histogram> {
-    return this.#durations;
-  }
-
-  errors(kind: RedisFailure): number {
-    return this.#errors.get(kind) ?? 0;
-  }
-
   observe(call: string, durationMs: number, failure: RedisFailure | undefined): void {
-    if (failure !== undefined) this.#errors.set(failure, this.errors(failure) + 1);
+    if (failure !== undefined) this.errors.add(failure, 1, this.#startedAtMs);
     // Nothing was sent, so there is no duration.
     if (failure === "away") return;
-    const durations = this.#durations.get(call) ?? new Histogram(REDIS_BOUNDS, this.#startedAtMs);
-    this.#durations.set(call, durations);
+    const durations = this.durations.get(call) ?? new Histogram(REDIS_BOUNDS, this.#startedAtMs);
+    this.durations.set(call, durations);
     durations.observe(Math.max(0, durationMs) / 1000);
   }
 }

@@ -314,7 +314,7 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
   ),
   "pacewatch_redis_errors_total{kind}": counter(
     "Calls to Redis without a good answer: it was away, late, or refused.",
-    ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors(kind), { kind })),
+    ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors.of(kind), { kind })),
   ),
   "pacewatch_notifications_total{receiver,outcome}": counter(
     "Messages to a receiver: delivered, failed and to be sent again, or refused for good; absent without notify.",

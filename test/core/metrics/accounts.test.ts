@@ -30,8 +30,8 @@ test("slots that never waited and a slot that gave up waiting are skipped slots"
   accounts.record(SLOT_WAITING);
   accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
   expect(accounts).toMatchObject({ slots: 41, waiting: 0, totalSkipped: 41 });
-  expect(accounts.skipped("missed")).toBe(40);
-  expect(accounts.skipped("budget")).toBe(1);
+  expect(accounts.skips.of("missed")).toBe(40);
+  expect(accounts.skips.of("budget")).toBe(1);
   expect(accountsClose(accounts)).toBe(true);
 });
 
