@@ -1,5 +1,6 @@
 /** Headers' names are made of these words. No provider is known by name. */
 
+import { wordSet } from "../text/word-set.ts";
 import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 export type FieldPart =
@@ -22,10 +23,6 @@ export type FieldPart =
   | "all"
   /** More words follow, and none of them is a part: only a whole family in one value is believed. */
   | "object";
-
-function setOf(words: string): ReadonlySet<string> {
-  return new Set(words.split(" "));
-}
 
 export function table<Value>(
   ...rows: readonly (readonly [words: string, value: Value])[]
@@ -62,20 +59,18 @@ export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
   ["policy", "policy"],
 );
 
-export const REQUESTS: ReadonlySet<string> = setOf("requests request reqs req calls call");
+export const REQUESTS: ReadonlySet<string> = wordSet("requests request reqs req calls call");
 
 /** Each kind of request has a limit of its own, which counts requests. */
-export const KINDS_OF_REQUESTS: ReadonlySet<string> = setOf(
-  "reads read writes write deletes delete search queries query get gets",
-);
+export const KINDS_OF_REQUESTS: ReadonlySet<string> = wordSet(`
+  reads read writes write deletes delete search queries query get gets`);
 
-export const OTHER_UNITS: ReadonlySet<string> = setOf(
-  "tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus " +
-    "units unit images image photos videos media messages message recipients recipient emails mail sms uploads " +
-    "upload downloads post posts orders order errors error fails failures failed concurrent concurrency " +
-    "connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats " +
-    "storage rows records quota",
-);
+export const OTHER_UNITS: ReadonlySet<string> = wordSet(`
+  tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus
+  units unit images image photos videos media messages message recipients recipient emails mail sms uploads
+  upload downloads post posts orders order errors error fails failures failed concurrent concurrency
+  connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats
+  storage rows records quota`);
 
 /** A resource of this name says that no requests are counted. */
 const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
@@ -88,21 +83,19 @@ const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
 );
 
 /** A name with one of these says something about limits that is none. */
-export const OTHER_MATTERS: ReadonlySet<string> = setOf(
-  "near over requested retry cost problem tier source status claim observed utilization capacity burstcapacity enabled exceeded",
-);
+export const OTHER_MATTERS: ReadonlySet<string> = wordSet(`
+  near over requested retry cost problem tier source status claim observed utilization capacity burstcapacity
+  enabled exceeded`);
 
 /** They narrow down whose limit it is, and what is counted are requests all the same. */
-export const SCOPES: ReadonlySet<string> = setOf(
-  "user users app application client ip key api apikey account global team org organization organisation tenant " +
-    "project member method route path endpoint subscription service shop plan plans burst steady sustained long " +
-    "short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace " +
-    "rapid bucket session",
-);
+export const SCOPES: ReadonlySet<string> = wordSet(`
+  user users app application client ip key api apikey account global team org organization organisation tenant
+  project member method route path endpoint subscription service shop plan plans burst steady sustained long
+  short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace
+  rapid bucket session`);
 
-export const FILLERS: ReadonlySet<string> = setOf(
-  "x per this current at in after for of by the timestamp ts info http renewal",
-);
+export const FILLERS: ReadonlySet<string> = wordSet(`
+  x per this current at in after for of by the timestamp ts info http renewal`);
 
 /** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
 const LAST_GLUED = "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size";

@@ -6,49 +6,18 @@ import { MOST_HEADERS_KEPT, REQUEST_ID_CHARS, REQUEST_IDS_CHARS } from "../excha
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "../exchange/exchange.ts";
 import { cleanTexts } from "../exchange/clean-texts.ts";
 import { oneLine } from "../text/escape.ts";
+import { wordSet } from "../text/word-set.ts";
 
 const LONGEST_NAME = 80;
 
 /** A provider's support asks for these. In lower case; `request_id_headers` in the config adds to them. */
-const REQUEST_ID_HEADERS: ReadonlySet<string> = new Set([
-  "apigw-requestid",
-  "akamai-grn",
-  "cf-ray",
-  "correlation-id",
-  "fastly-trace-id",
-  "fly-request-id",
-  "request-id",
-  "trace-id",
-  "x-amz-apigw-id",
-  "x-amz-cf-id",
-  "x-amz-id-2",
-  "x-amz-request-id",
-  "x-amzn-requestid",
-  "x-amzn-trace-id",
-  "x-api-request-id",
-  "x-azure-ref",
-  "x-b3-traceid",
-  "x-cloud-trace-context",
-  "x-correlation-id",
-  "x-error-id",
-  "x-fb-trace-id",
-  "x-github-request-id",
-  "x-goog-request-id",
-  "x-guploader-uploadid",
-  "x-iinfo",
-  "x-message-id",
-  "x-ms-correlation-request-id",
-  "x-ms-request-id",
-  "x-msedge-ref",
-  "x-nf-request-id",
-  "x-railway-request-id",
-  "x-request-id",
-  "x-requestid",
-  "x-sucuri-id",
-  "x-trace-id",
-  "x-transaction-id",
-  "x-vercel-id",
-]);
+const REQUEST_ID_HEADERS = wordSet(`
+  apigw-requestid akamai-grn cf-ray correlation-id fastly-trace-id fly-request-id request-id trace-id
+  x-amz-apigw-id x-amz-cf-id x-amz-id-2 x-amz-request-id x-amzn-requestid x-amzn-trace-id x-api-request-id
+  x-azure-ref x-b3-traceid x-cloud-trace-context x-correlation-id x-error-id x-fb-trace-id x-github-request-id
+  x-goog-request-id x-guploader-uploadid x-iinfo x-message-id x-ms-correlation-request-id x-ms-request-id
+  x-msedge-ref x-nf-request-id x-railway-request-id x-request-id x-requestid x-sucuri-id x-trace-id
+  x-transaction-id x-vercel-id`);
 
 /**
  * Only request ids keep their value: any other may be a session or a key. `idNames` are the config's own, in lower

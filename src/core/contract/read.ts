@@ -2,6 +2,7 @@
 
 import { type JsonType, JSON_TYPES, isList, isObject } from "../exchange/json-value.ts";
 import { pointerTo } from "../exchange/json-pointer.ts";
+import { wordSet } from "../text/word-set.ts";
 import { type Contract, type Rule, schemasOfSameValue } from "./contract.ts";
 
 type Path = readonly (string | number)[];
@@ -35,20 +36,10 @@ export function readContract(
 const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 
 /** They say nothing that must hold. */
-const REMARKS: ReadonlySet<string> = new Set([
-  "title",
-  "description",
-  "$comment",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "format",
-  "contentEncoding",
-  "contentMediaType",
-  "contentSchema",
-]);
+const REMARKS = wordSet(
+  `title description $comment default examples deprecated readOnly writeOnly format contentEncoding contentMediaType
+  contentSchema`,
+);
 
 const NO_DYNAMIC = "is not known here: write $ref";
 

@@ -2,6 +2,7 @@
 
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { isObject } from "../exchange/json-value.ts";
+import { wordSet } from "../text/word-set.ts";
 import type { Facts } from "./facts.ts";
 import { MOST_REFUSAL_BYTES, recognise } from "./recognise.ts";
 import { type Recognition, SAYS } from "./rules.ts";
@@ -57,30 +58,25 @@ function unknownFailure({ members, failure }: Envelope): Recognition {
   };
 }
 
-/** Names are compared without case, hyphens and underscores. */
-function names(text: string): ReadonlySet<string> {
-  return new Set(text.split(/\s+/));
-}
-
-/** Whatever stands here is the code of a fault, unless it says that there is none. */
-const FAULT_CODE = names("errcode errorcode errno errorno");
-const CODE = names(
+/** Names are compared without case, hyphens and underscores. Whatever stands here is the code of a fault, unless it says that there is none. */
+const FAULT_CODE = wordSet("errcode errorcode errno errorno");
+const CODE = wordSet(
   `code errcode errorcode retcode returncode rescode resultcode statuscode subcode infocode responsecode
   status cod errno error ret`,
 );
-const SUCCESS = names("ok success issuccess successful issuccessful succeeded");
-const MESSAGE = names(
+const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
+const MESSAGE = wordSet(
   `msg message description text errmsg errormsg errormessage errordescription errortext retmsg returnmsg returnmessage
   statusmsg statusmessage submsg responsemessage error detail info note information body`,
 );
-const CONTENT = names("data results items value");
-const VERDICT = names("status result response");
-const FAILURE = names("error fault errorresponse");
+const CONTENT = wordSet("data results items value");
+const VERDICT = wordSet("status result response");
+const FAILURE = wordSet("error fault errorresponse");
 /** These say nothing of a resource. */
-const AROUND = names(
+const AROUND = wordSet(
   "id requestid traceid userid logid sid correlationid time timestamp ts path type object jsonrpc errors",
 );
-const FAILURE_WORDS = names("error fail failed failure ko nok unauthorized forbidden");
+const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized forbidden");
 
 type Sign = {
   readonly on: ReadonlySet<string>;
@@ -100,9 +96,9 @@ function shows(signs: readonly Sign[], envelope: Envelope): boolean {
 const CERTAIN_SIGNS: readonly Sign[] = [
   { on: FAILURE, is: isObject },
   // Not how many of each there were.
-  { on: names("errors"), is: (value) => isFilled(value) && !isTally(value) },
+  { on: wordSet("errors"), is: (value) => isFilled(value) && !isTally(value) },
   { on: SUCCESS, is: (value) => value === false || value === "false" },
-  { on: names("error"), is: isFilled, where: ["isNoResource"] },
+  { on: wordSet("error"), is: isFilled, where: ["isNoResource"] },
   { on: VERDICT, is: isFailureWord, where: ["isNoResource"] },
 ];
 
@@ -110,17 +106,17 @@ const CERTAIN_SIGNS: readonly Sign[] = [
 const SIGNS: readonly Sign[] = [
   ...CERTAIN_SIGNS,
   { on: SUCCESS, is: (value) => value === 0, where: ["isBare"] },
-  { on: names("status code info"), is: isShouted, where: ["isNoResource"] },
-  { on: names("errormessage"), is: isFilled, where: ["isNoResource"] },
-  { on: names("message"), is: (value) => value === "NOTOK", where: ["isNoResource"] },
+  { on: wordSet("status code info"), is: isShouted, where: ["isNoResource"] },
+  { on: wordSet("errormessage"), is: isFilled, where: ["isNoResource"] },
+  { on: wordSet("message"), is: (value) => value === "NOTOK", where: ["isNoResource"] },
   { on: CODE, is: isFault, where: ["isNoResource", "hasMessage"] },
   { on: VERDICT, is: isNo, where: ["isNoResource", "isBare", "hasMessage"] },
-  { on: names("type"), is: isFailureWord, where: ["isNoResource", "isBare", "hasMessage"] },
+  { on: wordSet("type"), is: isFailureWord, where: ["isNoResource", "isBare", "hasMessage"] },
   { on: FAULT_CODE, is: isFaultCode, where: ["isNoResource", "isBare"] },
   { on: FAULT_CODE, is: isFaultName, where: ["isNoResource", "isBare", "hasMessage"] },
   { on: MESSAGE, is: isFilled, where: ["isNoResource", "isAlone"] },
   // `{"status": {"message": …, "value": 19}}`
-  { on: names("value"), is: isFaultCode, where: ["isNoResource", "isPair", "hasMessage"] },
+  { on: wordSet("value"), is: isFaultCode, where: ["isNoResource", "isPair", "hasMessage"] },
 ];
 
 function envelopeOf(value: object): Envelope | undefined {

@@ -2,6 +2,7 @@
 
 import type { JsonBody } from "../exchange/json-body.ts";
 import { remembered } from "../text/remembered.ts";
+import { wordSet } from "../text/word-set.ts";
 import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";
 
 /** A code or a sentence. `place` is for people: never more than names that many APIs use. */
@@ -69,30 +70,26 @@ export function factsOf(
 
 type Found = Omit<Facts, "raw" | "json">;
 
-const CODE_NAMES: ReadonlySet<string> = new Set(
-  `code codes type types status reason reasons error errors err exception fault kind category policy quota title message msg
+const CODE_NAMES = wordSet(`
+  code codes type types status reason reasons error errors err exception fault kind category policy quota title message msg
   info detail description errorcode errcode errtype errmsg errormessage statuscode retcode retmsg returncode respcode rescode
-  faultcode reasoncode errno resultcode responsecode`.split(/\s+/),
-);
+  faultcode reasoncode errno resultcode responsecode`);
 /** `request_id` and `field_name` tell nothing. */
-const CODE_NAMES_ALONE: ReadonlySet<string> = new Set(["id", "name"]);
+const CODE_NAMES_ALONE = wordSet("id name");
 /** What was asked for, or where to read more: no reason for a refusal. */
-const NO_REASON: ReadonlySet<string> = new Set(
-  "field param parameter path url uri link query input".split(" "),
-);
-const TIME_NAMES: ReadonlySet<string> = new Set(
-  "retry reset resets wait estimated backoff available".split(" "),
-);
+const NO_REASON = wordSet("field param parameter path url uri link query input");
+const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available");
 
 /** Names that may be shown: an unknown one could be anything, a key among them. */
 const SHOWN_NAMES: ReadonlySet<string> = new Set([
   ...CODE_NAMES,
   ...CODE_NAMES_ALONE,
-  ...`__type @type errorCode error_code errorType error_type err_code error_description error_message errorMessage
+  ...wordSet(`
+  __type @type errorCode error_code errorType error_type err_code error_description error_message errorMessage
   errorSummary ErrorCode ErrorMessage ErrorInfo Message Code Error Type details extensions metadata innerError innererror
   faultstring statusCode status_code status_message Note Information explanation summary text
   policyName quotaId quota_limit quota_metric violations retryDelay retry_after retryAfter estimated_time meta response result
-  data`.split(/\s+/),
+  data`),
 ]);
 
 type Member = {

@@ -1,14 +1,13 @@
 /** Firewalls and bot protections, by what they put around their refusal. */
 
 import type { AnswerHead } from "../exchange/exchange.ts";
+import { wordSet } from "../text/word-set.ts";
 import { type Facts, saysAnywhere } from "./facts.ts";
 import { type Recognition, WALL } from "./rules.ts";
 import { ELSEWHERE } from "./words.ts";
 
 /** Headers that nobody else sets. */
-const HEADERS: ReadonlySet<string> = new Set(
-  "cf-mitigated cf-chl-bypass x-vercel-mitigated x-amzn-waf-action x-sucuri-block".split(" "),
-);
+const HEADERS = wordSet("cf-mitigated cf-chl-bypass x-vercel-mitigated x-amzn-waf-action x-sucuri-block");
 
 /** A wall that sets a header of its own, whatever the status. */
 export function wallHeader({ headers }: AnswerHead): Recognition | undefined {
