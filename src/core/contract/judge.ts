@@ -113,29 +113,33 @@ class Judge {
       case "never":
         return { path: undefined, rule, value };
       case "type":
-        return holds(
+        return brokenUnless(
+          rule.types.some((type) => isOfType(value, type)),
           rule,
           value,
-          rule.types.some((type) => isOfType(value, type)),
         );
       case "values":
-        return holds(
+        return brokenUnless(
+          rule.values.some((each) => this.#areEqual(each, value)),
           rule,
           value,
-          rule.values.some((each) => this.#areEqual(each, value)),
         );
       case "least":
+        return brokenUnless(typeof value !== "number" || value >= rule.number, rule, value);
       case "most":
+        return brokenUnless(typeof value !== "number" || value <= rule.number, rule, value);
       case "above":
+        return brokenUnless(typeof value !== "number" || value > rule.number, rule, value);
       case "below":
+        return brokenUnless(typeof value !== "number" || value < rule.number, rule, value);
       case "multiple":
-        return holds(rule, value, typeof value !== "number" || keepsNumber(rule.kind, rule.number, value));
+        return brokenUnless(typeof value !== "number" || isMultiple(value, rule.number), rule, value);
       case "size":
-        return holds(rule, value, this.#hasSize(rule, value));
+        return brokenUnless(this.#hasSize(rule, value), rule, value);
       case "pattern":
-        return holds(rule, value, typeof value !== "string" || this.#matches(rule.pattern, value));
+        return brokenUnless(typeof value !== "string" || this.#matches(rule.pattern, value), rule, value);
       case "unique":
-        return holds(rule, value, !isList(value) || this.#areUnique(value));
+        return brokenUnless(!isList(value) || this.#areUnique(value), rule, value);
       case "required":
         return this.#required(rule, value);
       case "properties":
@@ -152,7 +156,7 @@ class Judge {
       case "one":
         return this.#alternatives(rule, value, seen);
       case "not":
-        return holds(rule, value, this.judge(rule.schema, value) !== undefined);
+        return brokenUnless(this.judge(rule.schema, value) !== undefined, rule, value);
       case "if":
         return this.#if(rule, value, seen);
       case "unevaluated":
@@ -271,7 +275,7 @@ class Judge {
       seen?.positions.add(at);
       if (max === undefined && seen === undefined && count >= min) return undefined;
     }
-    return holds(rule, value, count >= min && (max === undefined || count <= max));
+    return brokenUnless(count >= min && (max === undefined || count <= max), rule, value);
   }
 
   #all(
@@ -408,33 +412,12 @@ const STEPS_OF_A_KEY = 2;
 /** To keep a value takes longer than to look at it. */
 const STEPS_OF_A_SET = 4;
 
-function holds(rule: Rule, value: unknown, isHeld: boolean): Broken | undefined {
+function brokenUnless(isHeld: boolean, rule: Rule, value: unknown): Broken | undefined {
   return isHeld ? undefined : { path: undefined, rule, value };
 }
 
 function outside(step: string | number, broken: Broken): Broken {
   return { ...broken, path: { step, next: broken.path } };
-}
-
-function keepsNumber(
-  kind: "least" | "most" | "above" | "below" | "multiple",
-  bound: number,
-  value: number,
-): boolean {
-  switch (kind) {
-    case "least":
-      return value >= bound;
-    case "most":
-      return value <= bound;
-    case "above":
-      return value > bound;
-    case "below":
-      return value < bound;
-    case "multiple":
-      return isMultiple(value, bound);
-    default:
-      return kind satisfies never;
-  }
 }
 
 /** Neither 19.99 nor 0.01 is exactly what it says, and yet one is a multiple of the other. Integers are exact. */
