@@ -49,7 +49,7 @@ export class BudgetLedger {
   #needs: Needs;
   #terms: LeaseTerms;
   #paceGapMs: number;
-  readonly #leases: Leases;
+  readonly leases: Leases;
   readonly #restraint: Restraint;
   readonly #untold: UntoldLimit = new UntoldLimit();
   readonly #quotas: Quotas;
@@ -62,34 +62,15 @@ export class BudgetLedger {
     this.#part = start.part;
     this.#terms = termsOf(budget, start.part);
     this.#paceGapMs = paceGapMs(this.#terms.rates);
-    this.#leases = new Leases(this.#terms, nowMs, coldMsOf(budget, this.#terms, start));
+    this.leases = new Leases(this.#terms, nowMs, coldMsOf(budget, this.#terms, start));
     this.#restraint = new Restraint(budget, start.needs);
     this.#quotas = start.quotas;
     this.#retiredBudgets = start.retiredBudgets;
   }
 
-  /** Another may have sent on it until now. */
-  begin(atMs: number): void {
-    this.#leases.notBefore(atMs);
-  }
-
-  get startsAtMs(): number {
-    return this.#leases.startsAtMs;
-  }
-
-  /** When nothing of it counts any more; infinite while a request is in flight. */
-  get leasesEndAtMs(): number {
-    return this.#leases.endAtMs;
-  }
-
-  /** The latest moment at which its last request was counted; infinite while one is in flight. */
-  get countedByMs(): number {
-    return this.#leases.countedByMs;
-  }
-
   change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
     const terms = termsOf(budget, this.#part);
-    this.#leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
+    this.leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
     this.#restraint.change(budget, needs);
     this.#budget = budget;
     this.#needs = needs;
@@ -100,7 +81,7 @@ export class BudgetLedger {
   /** Tells what stands against a lease now; undefined if `grant` may follow at once. */
   waitFor(nowMs: number, mostCost: number): Wait | undefined {
     const budget = this.#budget.name;
-    const pausedUntilMs = this.#restraint.active.pausedUntilMs;
+    const pausedUntilMs = this.#restraint.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
     if (this.#isSpent(mostCost)) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
@@ -111,13 +92,13 @@ export class BudgetLedger {
     if (caps.some((cap) => cap < 1))
       return { kind: "wait", untilMs: nowMs + NOTHING_ALLOWED_MS, cause: "ledger", budget };
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
-    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, caps);
+    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.leases.freeAtMs(nowMs, caps);
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
   /** What the upstream said were left is on its way, until this moment or its next word. */
   usedUpUntilMs(nowMs: number): number {
-    return this.#restraint.active.usedUpUntilMs(nowMs);
+    return this.#restraint.usedUpUntilMs(nowMs);
   }
 
   /** Returns what settles it and what charges it, each once. */
@@ -128,8 +109,8 @@ export class BudgetLedger {
     readonly settle: (settlement: Settlement, nowMs: number) => void;
     readonly charge: (cost: number) => void;
   } {
-    this.#leases.grant(nowMs);
-    this.#restraint.active.sent(1);
+    this.leases.grant(nowMs);
+    this.#restraint.sent(1);
     const quota = this.#quotas.of(this.#budget.name);
     const request = quota.send(1);
     const spend = mostCost === 0 ? undefined : this.#quotas.of(spendOf(this.#budget.name));
@@ -137,8 +118,8 @@ export class BudgetLedger {
     return {
       settle: (settlement, settledMs) => {
         quota.end(request, settlement === "unsent" ? 0 : 1);
-        this.#leases.settle(settlement, settledMs);
-        if (settlement === "unsent") this.#restraint.active.sent(-1);
+        this.leases.settle(settlement, settledMs);
+        if (settlement === "unsent") this.#restraint.sent(-1);
       },
       charge: (cost) => {
         if (spent !== undefined) spend?.end(spent, cost);
@@ -152,16 +133,16 @@ export class BudgetLedger {
 
   /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
   applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
-    const isPaused = nowMs < this.#restraint.active.pausedUntilMs;
+    const isPaused = nowMs < this.#restraint.pausedUntilMs;
     const cap = this.#capOf(longestRateOf(this.#budget), nowMs);
-    this.#restraint.applyAdvice(advice, nowMs, this.#leases.inFlight);
+    this.#restraint.applyAdvice(advice, nowMs, this.leases.inFlight);
     if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
     const asker = { budget: this.#budget, needs: this.#needs };
     this.#untold.heard(advice, asker, cap, isPaused, nowMs);
   }
 
   resume(): void {
-    this.#restraint.active.resume();
+    this.#restraint.resume();
   }
 
   get held(): Held {
@@ -175,24 +156,24 @@ export class BudgetLedger {
 
   state(nowMs: number): BudgetState {
     const caps = this.#caps(nowMs);
-    const { limit, remaining } = this.#restraint.active.advertised;
+    const { limit, remaining } = this.#restraint.advertised;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
         label: rate.label,
         limit: rate.requests,
         cap: caps[index] ?? 0,
-        leases: this.#leases.heldIn(rate.perMs, nowMs),
+        leases: this.leases.heldIn(rate.perMs, nowMs),
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
       advertisedLimits: [...this.#restraint.limits, ...this.#untold.known],
-      pausedUntilMs: this.#restraint.active.pausedUntilMs,
+      pausedUntilMs: this.#restraint.pausedUntilMs,
     };
   }
 
   restraint(nowMs: number, mostCost: number): BudgetRestraint {
     return {
-      pausedUntilMs: this.#restraint.active.pausedUntilMs,
+      pausedUntilMs: this.#restraint.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isSpent(mostCost),
       paceGapMs: this.#paceGapMs,
@@ -229,7 +210,7 @@ export class BudgetLedger {
    */
   #retiredForgottenAtMs(nowMs: number): number {
     if (this.#retiredBudgets.length === 0) return nowMs;
-    const countedByMs = Math.max(...this.#retiredBudgets.map((budget) => budget.countedByMs));
+    const countedByMs = Math.max(...this.#retiredBudgets.map((budget) => budget.leases.countedByMs));
     const fromMs = countedByMs === Infinity ? nowMs : countedByMs;
     const forgottenAtMs = fromMs + forgottenAfterMs(this.#terms, 0);
     if (forgottenAtMs <= nowMs) this.#retiredBudgets = [];

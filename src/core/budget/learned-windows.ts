@@ -4,6 +4,7 @@
  */
 
 import type { LimitFamily } from "../advice/limits.ts";
+import { keepNewest } from "../text/remembered.ts";
 import { onlyRoundWindowMs, roundWindowMs } from "../advice/round-window.ts";
 
 export const LESSONS = ["policy", "resets", "refills"] as const;
@@ -83,10 +84,8 @@ export class LearnedWindows {
   #learn(learned: LearnedWindow): LearnedWindow {
     const known = this.#known.get(learned.key);
     if (known?.perMs === learned.perMs) return this.#renew(known, learned.limit);
-    this.#known.delete(learned.key);
-    this.#known.set(learned.key, learned);
+    keepNewest(this.#known, learned.key, learned, MOST_KEYS);
     this.#seen.delete(learned.key);
-    dropOldest(this.#known);
     return learned;
   }
 
@@ -106,9 +105,7 @@ export class LearnedWindows {
   #watch(key: string, family: LimitFamily, nowMs: number): LearnedWindow | undefined {
     const before = this.#seen.get(key);
     const seen = sightingOf(family, before, nowMs);
-    this.#seen.delete(key);
-    this.#seen.set(key, seen);
-    dropOldest(this.#seen);
+    keepNewest(this.#seen, key, seen, MOST_KEYS);
     const byReset = windowOfResets(seen, before);
     if (byReset !== undefined)
       return this.#learn({ key, limit: family.limit, perMs: byReset, from: "resets" });
@@ -121,13 +118,6 @@ export class LearnedWindows {
 
 function asTold(family: LimitFamily): KnownLimit {
   return { ...family, windowFrom: family.perMs === undefined ? undefined : "told" };
-}
-
-function dropOldest(map: Map<string, unknown>): void {
-  for (const key of map.keys()) {
-    if (map.size <= MOST_KEYS) return;
-    map.delete(key);
-  }
 }
 
 function sightingOf(family: LimitFamily, before: Sighting | undefined, atMs: number): Sighting {

@@ -142,18 +142,18 @@ export class LocalLedger implements RunningLedger {
 
   /** Nothing of this budget is granted before that. */
   begin(budget: string, atMs: number): void {
-    this.#budgets.get(budget)?.begin(atMs);
+    this.#budgets.get(budget)?.leases.notBefore(atMs);
     this.#notify(budget);
   }
 
   /** Nothing of it is granted before. */
   startsAtMs(budget: string): number {
-    return this.#budgets.get(budget)?.startsAtMs ?? Number.NEGATIVE_INFINITY;
+    return this.#budgets.get(budget)?.leases.startsAtMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** When nothing of it counts any more; infinite while a request is in flight. */
   leasesEndAtMs(budget: string): number {
-    return this.#budgets.get(budget)?.leasesEndAtMs ?? Number.NEGATIVE_INFINITY;
+    return this.#budgets.get(budget)?.leases.endAtMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** What another replica knows of it, by a wall clock that shows `wallMs` now. What is stricter counts. */
@@ -240,7 +240,7 @@ export class LocalLedger implements RunningLedger {
       this.#absent.set(name, this.#recordOf(ledger));
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
-    this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);
+    this.#retired = retired.filter((ledger) => ledger.leases.countedByMs === Infinity);
   }
 
   #notify(budget: string): void {
@@ -249,15 +249,9 @@ export class LocalLedger implements RunningLedger {
 }
 
 function invert(namesOf: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, readonly string[]> {
-  const inverted = new Map<string, string[]>();
-  for (const [name, others] of namesOf) {
-    for (const other of others) {
-      const names = inverted.get(other);
-      if (names === undefined) inverted.set(other, [name]);
-      else names.push(name);
-    }
-  }
-  return inverted;
+  const pairs = [...namesOf].flatMap(([name, others]) => others.map((other) => ({ name, other })));
+  const byOther = Map.groupBy(pairs, ({ other }) => other);
+  return new Map([...byOther].map(([other, named]) => [other, named.map(({ name }) => name)]));
 }
 
 function always(): boolean {

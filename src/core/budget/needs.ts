@@ -25,13 +25,9 @@ export function leasesOfSlowPolls(upstreams: readonly Upstream[], perMs: number,
 export function sendersByBudget<Sender extends Pick<Upstream, "budgets">>(
   senders: readonly Sender[],
 ): ReadonlyMap<string, readonly Sender[]> {
-  const byBudget = new Map<string, Sender[]>();
-  for (const sender of senders) {
-    for (const budget of new Set(sender.budgets)) {
-      const known = byBudget.get(budget);
-      if (known === undefined) byBudget.set(budget, [sender]);
-      else known.push(sender);
-    }
-  }
-  return byBudget;
+  const pairs = senders.flatMap((sender) =>
+    [...new Set(sender.budgets)].map((budget) => ({ budget, sender })),
+  );
+  const byBudget = Map.groupBy(pairs, ({ budget }) => budget);
+  return new Map([...byBudget].map(([budget, drawing]) => [budget, drawing.map(({ sender }) => sender)]));
 }

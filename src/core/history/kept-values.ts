@@ -16,6 +16,7 @@ import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { UnreadableValue } from "../poll/values.ts";
+import { keepNewest } from "../text/remembered.ts";
 import { HOUR_MS, hourOf, MINUTE_MS } from "../time/duration.ts";
 
 /** The state file keeps the newest value of each hour. */
@@ -49,7 +50,7 @@ export class KeptValues {
     const byName = [...Map.groupBy(restored, (saved) => saved.name)];
     const seenAtMs = (points: readonly SavedValue[]): number => points.at(-1)?.atMs ?? 0;
     for (const [name, points] of byName.toSorted(([, a], [, b]) => seenAtMs(a) - seenAtMs(b))) {
-      this.#keep(name, new ValueTrack(points));
+      keepNewest((this.#tracks ??= new Map()), name, new ValueTrack(points), MOST_TRACKS);
     }
   }
 
@@ -125,21 +126,11 @@ export class KeptValues {
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
+  /** Reloads may rename values for ever: the names that were seen longest ago are forgotten. */
   #add(name: string, atMs: number, answer: Answer): void {
     const track = this.#tracks?.get(name) ?? new ValueTrack();
     track.add(atMs, answer);
-    this.#keep(name, track);
-  }
-
-  /** Reloads may rename values for ever: the names that were seen longest ago are forgotten. */
-  #keep(name: string, track: ValueTrack): void {
-    const tracks = (this.#tracks ??= new Map());
-    tracks.delete(name);
-    tracks.set(name, track);
-    for (const oldest of tracks.keys()) {
-      if (tracks.size <= MOST_TRACKS) return;
-      tracks.delete(oldest);
-    }
+    keepNewest((this.#tracks ??= new Map()), name, track, MOST_TRACKS);
   }
 }
 

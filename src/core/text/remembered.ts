@@ -16,3 +16,13 @@ export function remembered<Result>(
     return result;
   };
 }
+
+/** Of what was kept longest ago, only so much stays that there are `most`. */
+export function keepNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}

@@ -14,48 +14,48 @@ function pausedFor(forMs: number): Parameters<Restraint["applyAdvice"]>[0] {
 test("a 429 with a hint pauses the budget until then", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(pausedFor(20_000), 1_000);
-  expect(restraint.active.pausedUntilMs).toBe(21_000);
+  expect(restraint.pausedUntilMs).toBe(21_000);
 });
 
 test("a hostile hint is capped at max_pause", () => {
   const restraint = new Restraint(sampleBudget({ maxPauseMs: 600_000 }));
   restraint.applyAdvice(pausedFor(999_999_999_000), 0);
-  expect(restraint.active.pausedUntilMs).toBe(600_000);
+  expect(restraint.pausedUntilMs).toBe(600_000);
 });
 
 test("a later, shorter hint never shortens a pause", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(pausedFor(60_000), 0);
   restraint.applyAdvice(pausedFor(1_000), 10);
-  expect(restraint.active.pausedUntilMs).toBe(60_000);
+  expect(restraint.pausedUntilMs).toBe(60_000);
 });
 
 test("429s without a hint back off from one window, twice as long each time, and recover by one other answer", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(THROTTLED, 0);
-  expect(restraint.active.pausedUntilMs).toBe(60_000);
+  expect(restraint.pausedUntilMs).toBe(60_000);
   restraint.applyAdvice(THROTTLED, 60_000);
-  expect(restraint.active.pausedUntilMs).toBe(180_000);
+  expect(restraint.pausedUntilMs).toBe(180_000);
   restraint.applyAdvice(THROTTLED, 180_000);
-  expect(restraint.active.pausedUntilMs).toBe(420_000);
+  expect(restraint.pausedUntilMs).toBe(420_000);
   restraint.applyAdvice(sampleAdvice(), 420_000);
   restraint.applyAdvice(THROTTLED, 420_001);
-  expect(restraint.active.pausedUntilMs).toBe(480_001);
+  expect(restraint.pausedUntilMs).toBe(480_001);
 });
 
 test("after a pause that an operator ended, a refusal without a hint pauses for one window, not for two", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(THROTTLED, 0);
-  restraint.active.resume();
-  expect(restraint.active.pausedUntilMs).toBe(0);
+  restraint.resume();
+  expect(restraint.pausedUntilMs).toBe(0);
   restraint.applyAdvice(THROTTLED, 1_000);
-  expect(restraint.active.pausedUntilMs).toBe(61_000);
+  expect(restraint.pausedUntilMs).toBe(61_000);
 });
 
 test("refusals that arrive during a pause do not double it", () => {
   const restraint = new Restraint(sampleBudget());
   for (const atMs of [0, 5, 10, 15]) restraint.applyAdvice(THROTTLED, atMs);
-  expect(restraint.active.pausedUntilMs).toBe(60_000);
+  expect(restraint.pausedUntilMs).toBe(60_000);
 });
 
 test("an answer that was under way when the pause began is no recovery", () => {
@@ -63,13 +63,13 @@ test("an answer that was under way when the pause began is no recovery", () => {
   restraint.applyAdvice(THROTTLED, 0);
   restraint.applyAdvice(sampleAdvice(), 5);
   restraint.applyAdvice(THROTTLED, 60_000);
-  expect(restraint.active.pausedUntilMs).toBe(180_000);
+  expect(restraint.pausedUntilMs).toBe(180_000);
 });
 
 test("Retry-After: 0 on a 429 is no hint", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(pausedFor(0), 0);
-  expect(restraint.active.pausedUntilMs).toBe(60_000);
+  expect(restraint.pausedUntilMs).toBe(60_000);
 });
 
 test("backing off ends at max_pause, however many refusals came", () => {
@@ -77,8 +77,8 @@ test("backing off ends at max_pause, however many refusals came", () => {
   let nowMs = 0;
   for (let refusals = 0; refusals < 100; refusals += 1) {
     restraint.applyAdvice(THROTTLED, nowMs);
-    expect(restraint.active.pausedUntilMs - nowMs).toBeLessThanOrEqual(3_600_000);
-    nowMs = restraint.active.pausedUntilMs;
+    expect(restraint.pausedUntilMs - nowMs).toBeLessThanOrEqual(3_600_000);
+    nowMs = restraint.pausedUntilMs;
   }
 });
 
@@ -88,7 +88,7 @@ test("a pause of one upstream is none of the budget's", () => {
     sampleAdvice({ pause: { scope: "upstream", forMs: 9_000, source: "retry_after" } }),
     0,
   );
-  expect(restraint.active.pausedUntilMs).toBe(0);
+  expect(restraint.pausedUntilMs).toBe(0);
 });
 
 test("an advertised limit lower than the configured one lowers the cap until a window after it was last said", () => {
@@ -194,9 +194,9 @@ test("little left by the upstream's word makes way for production until the rese
 
 test("what was said last is told as it was said", () => {
   const restraint = new Restraint(sampleBudget());
-  expect(restraint.active.advertised).toEqual({ limit: undefined, remaining: undefined });
+  expect(restraint.advertised).toEqual({ limit: undefined, remaining: undefined });
   restraint.applyAdvice(sampleAdvice({ remaining: { requests: 41, limit: 1_000, resetMs: undefined } }), 0);
-  expect(restraint.active.advertised).toEqual({ limit: 1_000, remaining: 41 });
+  expect(restraint.advertised).toEqual({ limit: 1_000, remaining: 41 });
 });
 
 const FREE: BudgetRestraint = {
