@@ -150,8 +150,7 @@ class SchemaReader {
     for (const key of ["$defs", "definitions"]) this.#schemasByName(key);
     const rules = [
       ...this.#typeAndValues(),
-      ...this.#numbers(),
-      ...this.#sizes(),
+      ...this.#numbersAndSizes(),
       ...this.#pattern(),
       ...this.#objects(),
       ...this.#lists(),
@@ -181,8 +180,7 @@ class SchemaReader {
     if (!this.#file.anchor($anchor, this.#number)) this.#refuse("$anchor", "must be a name of its own");
   }
 
-  #typeAndValues(): readonly Rule[] {
-    const rules: Rule[] = [];
+  *#typeAndValues(): Generator<Rule> {
     const [type, value, values] = ["type", "const", "enum"].map((key) => this.#get(key));
     if (type !== undefined) {
       const named = isList(type) ? type : [type];
@@ -190,37 +188,31 @@ class SchemaReader {
       if (types.length === 0 || types.length < named.length) {
         this.#refuse("type", `must be one of ${JSON_TYPES.join(", ")}, or a list of them`);
       }
-      rules.push({ kind: "type", types });
+      yield { kind: "type", types };
     }
-    if (value !== undefined) rules.push({ kind: "values", values: [value] });
-    if (isList(values)) rules.push({ kind: "values", values });
+    if (value !== undefined) yield { kind: "values", values: [value] };
+    if (isList(values)) yield { kind: "values", values };
     else if (values !== undefined) this.#refuse("enum", "must be a list of values");
-    return rules;
   }
 
-  #numbers(): readonly Rule[] {
-    return NUMBERS.flatMap(([key, kind]) => {
+  *#numbersAndSizes(): Generator<Rule> {
+    for (const [key, kind] of NUMBERS) {
       const number = this.#get(key);
-      if (number === undefined) return [];
       const isSound = typeof number === "number" && Number.isFinite(number);
-      if (isSound && (kind !== "multiple" || number > 0)) return [{ kind, number }];
-      this.#refuse(key, kind === "multiple" ? "must be a number above 0" : "must be a number");
-      return [];
-    });
-  }
-
-  #sizes(): readonly Rule[] {
-    return SIZES.flatMap(([least, most, of]) => {
+      if (isSound && (kind !== "multiple" || number > 0)) yield { kind, number };
+      else if (number !== undefined)
+        this.#refuse(key, kind === "multiple" ? "must be a number above 0" : "must be a number");
+    }
+    for (const [least, most, of] of SIZES) {
       const [min, max] = [this.#count(least), this.#count(most)];
-      return min === undefined && max === undefined ? [] : [{ kind: "size", of, min, max }];
-    });
+      if (min !== undefined || max !== undefined) yield { kind: "size", of, min, max };
+    }
   }
 
-  #pattern(): readonly Rule[] {
+  *#pattern(): Generator<Rule> {
     const pattern = this.#get("pattern");
-    if (pattern === undefined) return [];
-    this.#checkPattern(pattern, ["pattern"]);
-    return typeof pattern === "string" ? [{ kind: "pattern", pattern }] : [];
+    if (pattern !== undefined) this.#checkPattern(pattern, ["pattern"]);
+    if (typeof pattern === "string") yield { kind: "pattern", pattern };
   }
 
   #checkPattern(pattern: unknown, place: Path): void {
@@ -229,12 +221,11 @@ class SchemaReader {
     this.#file.refuse([...this.#path, ...place], `must be an expression that RE2 knows: ${fault}`);
   }
 
-  #objects(): readonly Rule[] {
-    const rules: Rule[] = [];
+  *#objects(): Generator<Rule> {
     const names = this.#namesIn(this.#get("required"), ["required"]);
-    if (names.length > 0) rules.push({ kind: "required", names, when: undefined });
+    if (names.length > 0) yield { kind: "required", names, when: undefined };
     for (const [when, dependent] of this.#entriesOf("dependentRequired")) {
-      rules.push({ kind: "required", names: this.#namesIn(dependent, ["dependentRequired", when]), when });
+      yield { kind: "required", names: this.#namesIn(dependent, ["dependentRequired", when]), when };
     }
     const properties = this.#schemasByName("properties");
     const others = this.#schema("additionalProperties");
@@ -242,60 +233,47 @@ class SchemaReader {
     for (const [pattern] of matching) this.#checkPattern(pattern, ["patternProperties", pattern]);
     if (properties.length > 0 || matching.length > 0 || others !== undefined) {
       const named = Object.fromEntries(properties);
-      rules.push({ kind: "properties", names: Object.keys(named), named, matching, others });
+      yield { kind: "properties", names: Object.keys(named), named, matching, others };
     }
     const schema = this.#schema("propertyNames");
-    if (schema !== undefined) rules.push({ kind: "names", schema });
-    return rules;
+    if (schema !== undefined) yield { kind: "names", schema };
   }
 
-  #lists(): readonly Rule[] {
-    const rules: Rule[] = [];
+  *#lists(): Generator<Rule> {
     const [first, rest] = [this.#schemas("prefixItems") ?? [], this.#schema("items")];
-    if (first.length > 0 || rest !== undefined) rules.push({ kind: "items", first, rest });
+    if (first.length > 0 || rest !== undefined) yield { kind: "items", first, rest };
     const schema = this.#schema("contains");
     const [min = 1, max] = [this.#count("minContains"), this.#count("maxContains")];
-    if (schema !== undefined) rules.push({ kind: "contains", schema, min, max });
+    if (schema !== undefined) yield { kind: "contains", schema, min, max };
     const unique = this.#get("uniqueItems");
-    if (unique === true) rules.push({ kind: "unique" });
+    if (unique === true) yield { kind: "unique" };
     else if (unique !== undefined && unique !== false) this.#refuse("uniqueItems", "must be true or false");
-    return rules;
   }
 
-  #combinations(): readonly Rule[] {
-    const rules: Rule[] = [];
-    const reference = this.#reference();
-    if (reference !== undefined) rules.push(reference);
+  *#combinations(): Generator<Rule> {
+    const written = this.#get("$ref");
+    const target = typeof written === "string" ? fragmentOf(written) : undefined;
+    if (target !== undefined) yield this.#file.refer([...this.#path, "$ref"], target);
+    else if (written !== undefined)
+      this.#refuse("$ref", "must lead to a schema of this file, such as #/$defs/item: no other is read");
     const [all, any, one] = [this.#schemas("allOf"), this.#schemas("anyOf"), this.#schemas("oneOf")];
     const not = this.#schema("not");
     const [condition, fits, otherwise] = [this.#schema("if"), this.#schema("then"), this.#schema("else")];
-    if (all !== undefined) rules.push({ kind: "all", schemas: all, when: undefined });
-    if (any !== undefined) rules.push({ kind: "any", schemas: any });
-    if (one !== undefined) rules.push({ kind: "one", schemas: one });
-    if (not !== undefined) rules.push({ kind: "not", schema: not });
-    if (condition !== undefined) rules.push({ kind: "if", condition, fits, otherwise });
+    if (all !== undefined) yield { kind: "all", schemas: all, when: undefined };
+    if (any !== undefined) yield { kind: "any", schemas: any };
+    if (one !== undefined) yield { kind: "one", schemas: one };
+    if (not !== undefined) yield { kind: "not", schema: not };
+    if (condition !== undefined) yield { kind: "if", condition, fits, otherwise };
     for (const [when, schema] of this.#schemasByName("dependentSchemas")) {
-      rules.push({ kind: "all", schemas: [schema], when });
+      yield { kind: "all", schemas: [schema], when };
     }
-    return rules;
   }
 
-  #unevaluated(): readonly Rule[] {
-    const ofList = this.#schema("unevaluatedItems");
-    const ofObject = this.#schema("unevaluatedProperties");
-    const rules: Rule[] = [];
-    if (ofList !== undefined) rules.push({ kind: "unevaluated", of: "list", schema: ofList });
-    if (ofObject !== undefined) rules.push({ kind: "unevaluated", of: "object", schema: ofObject });
-    return rules;
-  }
-
-  #reference(): Rule | undefined {
-    const written = this.#get("$ref");
-    if (written === undefined) return undefined;
-    const target = typeof written === "string" ? fragmentOf(written) : undefined;
-    if (target !== undefined) return this.#file.refer([...this.#path, "$ref"], target);
-    this.#refuse("$ref", "must lead to a schema of this file, such as #/$defs/item: no other is read");
-    return undefined;
+  *#unevaluated(): Generator<Rule> {
+    for (const [key, of] of UNEVALUATED) {
+      const schema = this.#schema(key);
+      if (schema !== undefined) yield { kind: "unevaluated", of, schema };
+    }
   }
 
   #get(key: string): unknown {
@@ -360,6 +338,11 @@ const NUMBERS: readonly (readonly [string, "least" | "most" | "above" | "below" 
   ["exclusiveMaximum", "below"],
   ["multipleOf", "multiple"],
 ];
+
+const UNEVALUATED = [
+  ["unevaluatedItems", "list"],
+  ["unevaluatedProperties", "object"],
+] as const;
 
 const SIZES: readonly (readonly [string, string, "text" | "list" | "object"])[] = [
   ["minLength", "maxLength", "text"],
