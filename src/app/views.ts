@@ -217,7 +217,8 @@ function budgetViews(
     const { proofs, advertised, replicas } = (ofAll ??= readAll());
     const standing = ledger.state(name);
     if (standing === undefined) return undefined;
-    const pauseMs = standing.pausedUntilMs - clock.now();
+    const { pausedUntilMs, ...shown } = standing;
+    const pauseMs = pausedUntilMs - clock.now();
     const quotas: QuotaForecast[] = [];
     const standingOf = (
       quota: QuotaName,
@@ -249,10 +250,7 @@ function budgetViews(
     quotas.push(...(advertised.get(name)?.values() ?? []));
     return {
       name,
-      rates: standing.rates,
-      advertisedLimit: standing.advertisedLimit,
-      advertisedRemaining: standing.advertisedRemaining,
-      advertisedLimits: standing.advertisedLimits,
+      ...shown,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
       quota: ownQuota,
       ...(ownSpend && { spend: ownSpend }),
@@ -295,7 +293,7 @@ function budgetStatusOf(
     rates: view.rates,
     ...(fleet?.mode === "everywhere" && { isPart: true }),
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
-    limits: (view.advertisedLimits ?? []).map(limitStatusOf),
+    limits: view.advertisedLimits.map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
     quota: quota && budget.quota && { ...quota, perMs: budget.quota.perMs },
     ...(spend && budget.spend && { spend: { ...spend, perMs: budget.spend.perMs } }),

@@ -246,6 +246,7 @@ export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): Bud
     rates: [{ label: "1m", limit: 60, cap: 12, leases: 3 }],
     advertisedLimit: undefined,
     advertisedRemaining: undefined,
+    advertisedLimits: [],
     pausedUntilWallMs: 0,
     quota: undefined,
     ...changes,

@@ -164,6 +164,7 @@ export type BudgetState = {
   readonly pausedUntilMs: number;
 };
 
+/** `label`: as metrics name its window, `1s`, `1m`, `1h`. */
 export type RateStatus = {
   readonly label: string;
   readonly limit: number;

@@ -14,7 +14,6 @@ import type {
   BudgetSnapshot,
   MetricsSnapshot,
   QuotaSnapshot,
-  RateSnapshot,
   UpstreamSnapshot,
   ValueSnapshot,
 } from "./snapshot.ts";
@@ -415,7 +414,7 @@ function eachQuota(read: (burn: Burn) => number | undefined): Read<BudgetSnapsho
   };
 }
 
-function eachRate(read: (rate: RateSnapshot) => number): Read<BudgetSnapshot> {
+function eachRate(read: (rate: BudgetSnapshot["rates"][number]) => number): Read<BudgetSnapshot> {
   return ({ rates }, add) => {
     for (const rate of rates) add(read(rate), { per: rate.label });
   };

@@ -2,7 +2,7 @@
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Burn, QuotaForecast } from "../answer/credit.ts";
-import type { KnownLimit } from "../budget/learned-windows.ts";
+import type { BudgetState } from "../budget/ledger.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
 
@@ -46,14 +46,6 @@ export type UpstreamSnapshot = {
   readonly values?: readonly ValueSnapshot[];
 };
 
-export type RateSnapshot = {
-  /** As metrics name it: `1s`, `1m`, `1h`. */
-  readonly label: string;
-  readonly limit: number;
-  readonly cap: number;
-  readonly leases: number;
-};
-
 /** In whole currencies where it has one, else in requests. */
 export type QuotaSnapshot = {
   readonly limit: number;
@@ -65,13 +57,8 @@ export type QuotaSnapshot = {
   readonly currency?: string;
 };
 
-export type BudgetSnapshot = {
+export type BudgetSnapshot = Omit<BudgetState, "pausedUntilMs"> & {
   readonly name: string;
-  readonly rates: readonly RateSnapshot[];
-  readonly advertisedLimit: number | undefined;
-  readonly advertisedRemaining: number | undefined;
-  /** For the page and the API: no metric has them. */
-  readonly advertisedLimits?: readonly KnownLimit[];
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;

@@ -8,6 +8,8 @@ import type { Objective } from "../config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { BudgetState } from "../budget/ledger.ts";
+import type { KnownLimit } from "../budget/learned-windows.ts";
 import type { QuotaSnapshot } from "../metrics/snapshot.ts";
 import { keptTexts } from "./kept-poll.ts";
 import type { AvailabilityWindow } from "./availability.ts";
@@ -132,12 +134,7 @@ export type UpstreamFacts = UpstreamSummary & {
 export type BudgetStatus = {
   readonly name: string;
   readonly share: number;
-  readonly rates: readonly {
-    readonly label: string;
-    readonly limit: number;
-    readonly cap: number;
-    readonly leases: number;
-  }[];
+  readonly rates: BudgetState["rates"];
   /** A part of each cap is set aside for replicas that do not reach Redis. Absent where none is. */
   readonly isPart?: true;
   /** What the upstream advertised last. */
@@ -155,18 +152,10 @@ export type BudgetStatus = {
   readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
 };
 
-export type LimitStatus = {
+/** While `perMs` is not known, it lowers nothing. */
+export type LimitStatus = Omit<KnownLimit, "key" | "resetMs"> & {
   /** For people: "5 requests per 1s, learned from its resets". */
   readonly sentence: string;
-  /** `requests`, or the word for what else is counted. */
-  readonly unit: string;
-  readonly limit: number | undefined;
-  readonly remaining: number | undefined;
-  /** Undefined while it is not known: then the limit lowers nothing. */
-  readonly perMs: number | undefined;
-  /** `told`, or from what it was learned. */
-  readonly windowFrom: string | undefined;
-  readonly resource: string | undefined;
 };
 
 export type QuotaStatus = QuotaSnapshot & { readonly perMs: number };
