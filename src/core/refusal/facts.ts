@@ -63,7 +63,7 @@ export function factsOf(
   return {
     ...facts,
     codes: [...headerCodes, ...facts.codes],
-    raw: text.toLowerCase().replaceAll("&#x27;", "'").replaceAll("&#39;", "'"),
+    raw: text.toLowerCase().replaceAll(/&#(?:x27|39);/g, "'"),
     json: read?.kind === "json" ? read.value : undefined,
   };
 }
