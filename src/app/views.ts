@@ -19,7 +19,6 @@ import type {
   UpstreamSnapshot,
 } from "../core/metrics/snapshot.ts";
 import type { QuotaProof } from "../core/proof/numbers.ts";
-import { stallTimes } from "../core/proof/stall.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../core/status/status.ts";
@@ -71,8 +70,11 @@ export function lostAtMs({ store, clock }: ViewSources): number | undefined {
   return atMs !== undefined && Math.abs(clock.wallNow() - atMs) < DAY_MS ? atMs : undefined;
 }
 
-function* upstreamViews(config: Config, { polling, clock }: ViewSources): Generator<UpstreamSnapshot> {
-  const stalledAfterMs = stallTimes(config);
+function* upstreamViews(
+  config: Config,
+  { polling, clock, reload }: ViewSources,
+): Generator<UpstreamSnapshot> {
+  const { stalledAfterMs } = reload.proof;
   for (const upstream of config.upstreams) {
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
@@ -84,7 +86,7 @@ function* upstreamViews(config: Config, { polling, clock }: ViewSources): Genera
       accounts: record.accounts,
       health: { state: health.state, up: health.isUp },
       nowMs,
-      stalledAfterMs: stalledAfterMs(upstream),
+      stalledAfterMs: stalledAfterMs.get(upstream.name) ?? Infinity,
       ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
     };
   }

@@ -6,6 +6,7 @@ import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets } from "./crowding.ts";
 import { type Group, groupsOf } from "../fleet/groups.ts";
 import { type Finding, crowdedWarning, faultsOf, largeGroups, priceFaults, warningsOf } from "./findings.ts";
+import { stallTimes } from "./stall.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
@@ -16,6 +17,8 @@ export type Proof = {
   readonly budgets: readonly BudgetProof[];
   /** In `shard`: each is polled by one replica. The one that asks for the most polls is first. */
   readonly groups: readonly ProofGroup[];
+  /** By upstream: how long without a poll is a stall. */
+  readonly stalledAfterMs: ReadonlyMap<string, number>;
   /** Why the config must be refused. */
   readonly faults: readonly Finding[];
   readonly warnings: readonly Finding[];
@@ -40,8 +43,10 @@ export function prove(config: {
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
     if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
+  const stalledAfterMs = stallTimes(config);
   return {
     budgets,
+    stalledAfterMs: new Map(config.upstreams.map((upstream) => [upstream.name, stalledAfterMs(upstream)])),
     groups: groups
       .toSorted((a, b) => b.pollsPerSecond - a.pollsPerSecond)
       .map(({ budgets: of, upstreams, pollsPerSecond }) => ({ budgets: of, upstreams, pollsPerSecond })),

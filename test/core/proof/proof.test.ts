@@ -83,6 +83,7 @@ describe("a plan that fits", () => {
   test("is shown with all of its numbers", () => {
     const proof = prove({ budgets: [budget()], upstreams: [upstream()] });
     expect(proof).toEqual({
+      stalledAfterMs: new Map([["a", 175_000]]),
       faults: [],
       warnings: [],
       groups: [],
