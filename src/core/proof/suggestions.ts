@@ -5,25 +5,44 @@ import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
 import { fitsRates, type QuotaProof } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
 
-/** A possible change, as numbers. Many are tried. */
-type Plan = {
-  readonly share: number;
-  /** No even schedule is faster than this. */
-  readonly leastPeriodMs: number;
-  readonly mostConfirm: number;
-};
+/** A possible change, as numbers: no even schedule is faster than this period. Many are tried. */
+type Plan = { readonly share: number; readonly leastPeriodMs: number; readonly mostConfirm: number };
 
-/** The least change of each kind that alone would fit the rates, in words. */
+/** The least change of each kind that alone would fit the rates, in words; else the least share with some period. */
 export function adviceForRates(
   budget: Budget,
   upstreams: readonly Upstream[],
   fleet: Fleet | undefined,
 ): string {
-  const trial = new Trial(budget, upstreams, fleet);
-  const ways = [trial.slower(), trial.moreShare(), trial.fewerConfirmations()].filter(
-    (way) => way !== undefined,
-  );
-  return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
+  const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
+  const current: Plan = { share: budget.share, leastPeriodMs: 0, mostConfirm };
+  const fits = (change: Partial<Plan>): boolean => {
+    const plan = { ...current, ...change };
+    const asks = asksOf(upstreams, plan.leastPeriodMs, plan.mostConfirm);
+    return fitsRates(budget.rates, plan.share, asks, fleet);
+  };
+  const periodWith = (share: number): number | undefined =>
+    LEGAL_PERIODS_MS.find((leastPeriodMs) => fits({ share, leastPeriodMs }));
+  const firstPercent = Math.floor(budget.share * 100) + 1;
+  const higherPercents = range(firstPercent, Math.max(firstPercent, 101));
+  const periodMs = periodWith(budget.share);
+  const percent = higherPercents.find((each) => fits({ share: each / 100 }));
+  const confirm = range(0, mostConfirm).findLast((each) => fits({ mostConfirm: each }));
+  const ways = [
+    periodMs && `poll every ${formatDuration(periodMs)}`,
+    percent && `raise share to ${percent}%`,
+    confirm !== undefined && `lower confirm to ${confirm}`,
+  ].filter((way) => typeof way === "string");
+  if (ways.length > 0) return ways.join(", or ");
+  for (const each of higherPercents) {
+    const both = periodWith(each / 100);
+    if (both !== undefined) return `raise share to ${each}% and poll every ${formatDuration(both)}`;
+  }
+  return "no share and no period fits: watch fewer upstreams, or lower confirm";
+}
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
 /** Names a change with which the quota would last. */
@@ -38,56 +57,4 @@ export function adviceForQuota(
   const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) * vantages <= most);
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
-}
-
-class Trial {
-  readonly #budget: Budget;
-  readonly #upstreams: readonly Upstream[];
-  readonly #current: Plan;
-  readonly #fleet: Fleet | undefined;
-
-  constructor(budget: Budget, upstreams: readonly Upstream[], fleet: Fleet | undefined) {
-    this.#budget = budget;
-    this.#fleet = fleet;
-    this.#upstreams = upstreams;
-    const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
-    this.#current = { share: budget.share, leastPeriodMs: 0, mostConfirm };
-  }
-
-  slower(share: number = this.#current.share): string | undefined {
-    const periodMs = LEGAL_PERIODS_MS.find((leastPeriodMs) => this.#fits({ share, leastPeriodMs }));
-    return periodMs === undefined ? undefined : `poll every ${formatDuration(periodMs)}`;
-  }
-
-  moreShare(): string | undefined {
-    const percent = this.#higherPercents().find((percent) => this.#fits({ share: percent / 100 }));
-    return percent === undefined ? undefined : `raise share to ${percent}%`;
-  }
-
-  fewerConfirmations(): string | undefined {
-    for (let mostConfirm = this.#current.mostConfirm - 1; mostConfirm >= 0; mostConfirm -= 1) {
-      if (this.#fits({ mostConfirm })) return `lower confirm to ${mostConfirm}`;
-    }
-    return undefined;
-  }
-
-  /** When no single change is enough: the least share with which some period fits. */
-  bothChanges(): string {
-    for (const percent of this.#higherPercents()) {
-      const way = this.slower(percent / 100);
-      if (way !== undefined) return `raise share to ${percent}% and ${way}`;
-    }
-    return "no share and no period fits: watch fewer upstreams, or lower confirm";
-  }
-
-  #higherPercents(): readonly number[] {
-    const first = Math.floor(this.#budget.share * 100) + 1;
-    return Array.from({ length: Math.max(0, 101 - first) }, (_, index) => first + index);
-  }
-
-  #fits(change: Partial<Plan>): boolean {
-    const { share, leastPeriodMs, mostConfirm } = { ...this.#current, ...change };
-    const asks = asksOf(this.#upstreams, leastPeriodMs, mostConfirm);
-    return fitsRates(this.#budget.rates, share, asks, this.#fleet);
-  }
 }
