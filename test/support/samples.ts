@@ -17,7 +17,7 @@ import type {
   UpstreamSnapshot,
   ValueSnapshot,
 } from "../../src/core/metrics/snapshot.ts";
-import type { CountedBucket } from "../../src/core/history/rolling-counts.ts";
+import type { CountedBucket } from "../../src/core/status/timeline.ts";
 import type { History } from "../../src/core/history/history.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";

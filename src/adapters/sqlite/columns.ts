@@ -1,12 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { OUTCOMES } from "../../core/exchange/reasons.ts";
-import { columnOf } from "../../core/history/rolling-counts.ts";
 import type { ColumnsQuestion } from "../../core/history/state.ts";
 import {
   type Columns,
   columnsOfPolls,
-  mergedColumns,
+  columnsOfBuckets,
   type PollOfColumn,
 } from "../../core/status/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
@@ -42,7 +41,7 @@ function readBuckets(
 ): Columns {
   const [from, to] = [Math.floor(fromMs / bucketMs), Math.floor(toMs / bucketMs)];
   const buckets = readRows(database.prepare(bucketsOf(table)).all({ from, to, upstream }), bucketOf);
-  const columns = mergedColumns(buckets.map(columnOf), columnMs / bucketMs);
+  const columns = columnsOfBuckets(buckets, columnMs / bucketMs);
   return { columnMs, columns, areQuantiles: false };
 }
 

@@ -8,7 +8,7 @@ import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
-import type { CountedBucket } from "../../core/history/rolling-counts.ts";
+import type { CountedBucket } from "../../core/status/timeline.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
 import type { Incident, PollStatus } from "../../core/status/status.ts";
 import { hourOf } from "../../core/time/duration.ts";

@@ -10,7 +10,7 @@ import type { RestoredUpstream } from "./state.ts";
 import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
 import { availabilityOf, type AvailabilityWindow, POLLS_KEPT } from "../status/availability.ts";
 import { type LatencyQuantiles, latencyQuantiles } from "../status/latency.ts";
-import { type Columns, mergedColumns, type Range } from "../status/timeline.ts";
+import { type Columns, columnsOfBuckets, type Range } from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
 export const FAILURES_KEPT = 20;
@@ -143,7 +143,7 @@ export class History implements Recorder {
   columns({ lengthMs, columnMs }: Range, nowMs: number): Columns {
     const [counts, bucketMs] =
       lengthMs <= HOUR_MS ? [this.#byMinute, MINUTE_MS] : ([this.#byHour, HOUR_MS] as const);
-    const columns = mergedColumns(counts.columnsFrom(nowMs - lengthMs), columnMs / bucketMs);
+    const columns = columnsOfBuckets(counts.bucketsFrom(nowMs - lengthMs), columnMs / bucketMs);
     return { columnMs: Math.max(columnMs, bucketMs), columns, areQuantiles: false };
   }
 

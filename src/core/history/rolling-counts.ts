@@ -1,22 +1,9 @@
 /** How polls ended, and how long the ok ones took, over a rolling window in buckets: bounded, and cheap to sum. */
 
 import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
-import type { Column } from "../status/timeline.ts";
+import type { CountedBucket } from "../status/timeline.ts";
 
 export type OkAndFailed = { readonly ok: number; readonly failed: number };
-
-/** `index` counts buckets since the epoch. */
-export type CountedBucket = Readonly<Record<Outcome, number>> & {
-  readonly index: number;
-  /** Of all ok polls together, and of the longest. */
-  readonly okMs: number;
-  readonly longestMs: number;
-};
-
-export function columnOf({ index, okMs, longestMs, ...counts }: CountedBucket): Column {
-  const latency = counts.ok === 0 ? undefined : { middleMs: okMs / counts.ok, highMs: longestMs, longestMs };
-  return { index, counts, latency };
-}
 
 /** A month of hours takes 23 kB of plain numbers, and five times as much as objects. The index is the first number. */
 const NUMBERS_A_BUCKET = 3 + OUTCOMES.length;
@@ -68,13 +55,12 @@ export class RollingCounts {
   }
 
   /** The newest last. */
-  columnsFrom(fromMs: number): readonly Column[] {
-    const columns: Column[] = [];
+  bucketsFrom(fromMs: number): readonly CountedBucket[] {
+    const buckets: CountedBucket[] = [];
     for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
-      const index = this.#at(place);
-      if ((index + 1) * this.#bucketMs > fromMs) columns.push(columnOf(this.#bucketAt(place)));
+      if ((this.#at(place) + 1) * this.#bucketMs > fromMs) buckets.push(this.#bucketAt(place));
     }
-    return columns;
+    return buckets;
   }
 
   #bucketAt(place: number): CountedBucket {

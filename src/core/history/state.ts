@@ -6,10 +6,9 @@ import type { BudgetFile } from "../budget/journaled-ledger.ts";
 import type { KeepPause } from "../budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import type { QuotaRow } from "../budget/quota.ts";
-import type { CountedBucket } from "./rolling-counts.ts";
 import type { Notice, ToldBefore } from "../notify/plan.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
-import type { Columns } from "../status/timeline.ts";
+import type { Columns, CountedBucket } from "../status/timeline.ts";
 import type { ValuePoint } from "../answer/credit.ts";
 import type { SavedValue } from "./kept-values.ts";
 

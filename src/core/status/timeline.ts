@@ -76,20 +76,27 @@ export function columnsOfPolls(polls: Iterable<PollOfColumn>, columnMs: number):
     });
 }
 
-/** So many columns become one. Their latencies are means and the longest. */
-export function mergedColumns(columns: readonly Column[], times: number): readonly Column[] {
-  if (times <= 1) return columns;
-  const groups = Map.groupBy(columns, ({ index }) => Math.floor(index / times));
+/** Polls of a minute or an hour. `index` counts such buckets since the epoch. */
+export type CountedBucket = Readonly<Record<Outcome, number>> & {
+  readonly index: number;
+  /** Of all ok polls together, and of the longest. */
+  readonly okMs: number;
+  readonly longestMs: number;
+};
+
+/** So many buckets become one column. Latencies are means and the longest. */
+export function columnsOfBuckets(buckets: readonly CountedBucket[], times: number): readonly Column[] {
+  const groups = Map.groupBy(buckets, ({ index }) => Math.floor(index / Math.max(1, times)));
   return [...groups].map(([index, merged]) => {
     const counts = noCounts();
-    let [sumMs, longestMs] = [0, 0];
-    for (const { counts: some, latency } of merged) {
-      for (const outcome of OUTCOMES) counts[outcome] += some[outcome];
-      sumMs += (latency?.middleMs ?? 0) * some.ok;
-      longestMs = Math.max(longestMs, latency?.longestMs ?? 0);
+    let [okMs, longestMs] = [0, 0];
+    for (const bucket of merged) {
+      for (const outcome of OUTCOMES) counts[outcome] += bucket[outcome];
+      okMs += bucket.okMs;
+      longestMs = Math.max(longestMs, bucket.longestMs);
     }
     const latency =
-      counts.ok === 0 ? undefined : { middleMs: sumMs / counts.ok, highMs: longestMs, longestMs };
+      counts.ok === 0 ? undefined : { middleMs: okMs / counts.ok, highMs: longestMs, longestMs };
     return { index, counts, latency };
   });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { RollingCounts } from "../../../src/core/history/rolling-counts.ts";
+import { columnsOfBuckets } from "../../../src/core/status/timeline.ts";
 
 import { sampleBucket } from "../../support/samples.ts";
 
@@ -69,7 +70,7 @@ test("each outcome is counted by itself, and of the ok ones the mean and the lon
   counts.add(30_000, "rejected", 40);
   counts.add(3 * MINUTE_MS, "throttled", 50);
   counts.add(3 * MINUTE_MS, "ours", 1);
-  expect(counts.columnsFrom(0)).toEqual([
+  expect(columnsOfBuckets(counts.bucketsFrom(0), 1)).toEqual([
     {
       index: 0,
       counts: { ok: 2, failed: 1, throttled: 0, rejected: 1, ours: 0 },
@@ -77,7 +78,7 @@ test("each outcome is counted by itself, and of the ok ones the mean and the lon
     },
     { index: 3, counts: { ok: 0, failed: 0, throttled: 1, rejected: 0, ours: 1 }, latency: undefined },
   ]);
-  expect(counts.columnsFrom(MINUTE_MS).map(({ index }) => index)).toEqual([3]);
+  expect(counts.bucketsFrom(MINUTE_MS).map(({ index }) => index)).toEqual([3]);
 });
 
 test("what grows keeps every number, and what a former life knew of latencies goes on", () => {
@@ -86,7 +87,7 @@ test("what grows keeps every number, and what a former life knew of latencies go
   ]);
   counts.add(0, "ok", 500);
   for (let minute = 1; minute < 30; minute += 1) counts.add(minute * MINUTE_MS, "ok", minute);
-  const columns = counts.columnsFrom(0);
+  const columns = columnsOfBuckets(counts.bucketsFrom(0), 1);
   expect(columns[0]?.latency).toEqual({ middleMs: 200, highMs: 500, longestMs: 500 });
   expect(columns.slice(1).map(({ latency }) => latency?.middleMs)).toEqual(
     Array.from({ length: 29 }, (_, minute) => minute + 1),
