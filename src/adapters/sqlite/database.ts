@@ -43,12 +43,10 @@ export function makeWritable(database: DatabaseSync): void {
   database.exec("PRAGMA journal_mode = DELETE");
   database.exec("PRAGMA synchronous = FULL");
   database.exec("PRAGMA journal_size_limit = 8388608");
-  if (isEmpty(database)) {
-    // SQLite accepts this before the first page is written, or never.
-    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    inTransaction(database, () => createTables(database));
-  }
-  inTransaction(database, () => migrate(database));
+  const isNew = isEmpty(database);
+  // SQLite accepts this before the first page is written, or never.
+  if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  inTransaction(database, () => (isNew ? createTables(database) : migrate(database)));
 }
 
 function requireOurs(database: DatabaseSync): void {

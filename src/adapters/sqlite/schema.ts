@@ -6,30 +6,14 @@ export const APPLICATION_ID = 0x50775374;
 /** Files of an earlier version were never released. One that is found counts as damaged. */
 const FIRST_VERSION = 9;
 
-const NOTICES = `CREATE TABLE notices (
-  receiver TEXT NOT NULL,
-  incident TEXT NOT NULL,
-  at_ms INTEGER NOT NULL,
-  is_open INTEGER NOT NULL,
-  record TEXT NOT NULL,
-  PRIMARY KEY (receiver, incident)
-) STRICT, WITHOUT ROWID;`;
-
-const COSTS = `CREATE TABLE cost_hours (
-  bucket INTEGER NOT NULL,
-  upstream TEXT NOT NULL,
-  currency TEXT NOT NULL,
-  polls INTEGER NOT NULL,
-  units INTEGER NOT NULL,
-  PRIMARY KEY (bucket, upstream, currency)
-) STRICT, WITHOUT ROWID;`;
-
 /**
- * Each leads from its version to the next one, the first from 9 to 10. A step that was released is never edited, and
- * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
- * whoever reads must also understand the shape before them.
+ * Each leads from its version to the next one, the first from 9 to 10. A new file takes all of them, so a step that was
+ * released is never edited. A file is read before its first write, and so before its steps: whoever reads must also
+ * understand the shape before them.
  */
 const STEPS: readonly string[] = [
+  // Of the minutes of an hour, those with a poll that was ok or failed, those in which all of these failed, and those with
+  // at least so many that failed. Null in hours that were written before.
   `ALTER TABLE hours ADD COLUMN offline INTEGER;
    ALTER TABLE hours ADD COLUMN watched_minutes INTEGER;
    ALTER TABLE hours ADD COLUMN all_failed_minutes INTEGER;
@@ -39,8 +23,22 @@ const STEPS: readonly string[] = [
    ALTER TABLE hours ADD COLUMN failed_minutes_4 INTEGER;
    ALTER TABLE hours ADD COLUMN failed_minutes_5 INTEGER;
    ALTER TABLE incidents ADD COLUMN evidence TEXT`,
-  NOTICES,
-  COSTS,
+  `CREATE TABLE notices (
+     receiver TEXT NOT NULL,
+     incident TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     is_open INTEGER NOT NULL,
+     record TEXT NOT NULL,
+     PRIMARY KEY (receiver, incident)
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE cost_hours (
+     bucket INTEGER NOT NULL,
+     upstream TEXT NOT NULL,
+     currency TEXT NOT NULL,
+     polls INTEGER NOT NULL,
+     units INTEGER NOT NULL,
+     PRIMARY KEY (bucket, upstream, currency)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The version whose incidents have evidence. */
@@ -61,22 +59,8 @@ const ROLL_UP_COLUMNS = `
   slowest_ok_ms REAL NOT NULL`;
 
 /**
- * Of the minutes of an hour, those with a poll that was ok or failed, those in which all of these failed, and those with
- * at least so many that failed. Null in hours that an earlier version has written.
- */
-const MINUTES_OF_AN_HOUR = `
-  offline INTEGER,
-  watched_minutes INTEGER,
-  all_failed_minutes INTEGER,
-  failed_minutes_1 INTEGER,
-  failed_minutes_2 INTEGER,
-  failed_minutes_3 INTEGER,
-  failed_minutes_4 INTEGER,
-  failed_minutes_5 INTEGER`;
-
-/**
- * A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so that a further
- * fact needs no step.
+ * The first shape. A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so
+ * that a further fact needs no step.
  */
 const SCHEMA = `
 CREATE TABLE polls (
@@ -91,7 +75,7 @@ CREATE INDEX polls_by_upstream ON polls (upstream, id);
 CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
 CREATE INDEX polls_by_end ON polls (ended_at_ms);
 CREATE TABLE minutes (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
-CREATE TABLE hours (${ROLL_UP_COLUMNS}, ${MINUTES_OF_AN_HOUR}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
 CREATE TABLE incidents (
   upstream TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
@@ -101,7 +85,6 @@ CREATE TABLE incidents (
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
   polls INTEGER NOT NULL,
-  evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (
@@ -120,8 +103,6 @@ CREATE TABLE upstream_records (
   upstream TEXT NOT NULL PRIMARY KEY,
   record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-${NOTICES}
-${COSTS}
 CREATE TABLE value_hours (
   upstream TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -144,7 +125,8 @@ export function versionOf(database: DatabaseSync): number {
 export function createTables(database: DatabaseSync): void {
   database.exec(SCHEMA);
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  database.exec(`PRAGMA user_version = ${newestVersion()}`);
+  database.exec(`PRAGMA user_version = ${FIRST_VERSION}`);
+  migrate(database);
 }
 
 /** The caller holds a transaction, so that a step is taken completely or not at all. */
