@@ -38,8 +38,8 @@ export class ClientSlot {
     this.#request = request;
     if (this.#keep && this.#connection !== undefined) {
       request.useKept(this.#connection, () => {
-        // The kept connection was reset while undici checked that it is alive. Nothing was written.
-        void this.destroy();
+        // The kept connection was reset while undici checked that it is alive. Nothing was written, and nothing is left
+        // of it to be destroyed.
         this.#client = this.#openClient();
         this.#client.dispatch(written, request);
       });

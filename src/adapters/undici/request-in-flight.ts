@@ -398,8 +398,7 @@ export class ReceivedBody {
   }
 
   take(): Buffer {
-    const all = this.#bytes;
-    const body = all.byteLength === this.#length ? all : all.subarray(0, this.#length);
+    const body = this.#bytes.subarray(0, this.#length);
     this.#bytes = NOTHING;
     this.#length = 0;
     return body;
