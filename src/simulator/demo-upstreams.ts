@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, FaultScript, ScriptEntry } from "./faults.ts";
+import { fixedWindow, slidingLog } from "./meters.ts";
 import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
 import { nextChange } from "./timeline.ts";
 import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } from "./upstream.ts";
@@ -58,7 +59,7 @@ function emailOptions({ seed, dialect = "x-ratelimit" }: DemoOptions, script: Fa
     name: "email",
     key: EMAIL_KEY,
     limits: [{ requests: 1000, perMs: MINUTE_MS }],
-    algorithm: "fixed_window",
+    algorithm: fixedWindow,
     dialect,
     latency: { minMs: 40, maxMs: 120 },
     resources: EMAIL_RESOURCES,
@@ -73,7 +74,7 @@ function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
     name: "ai-router",
     key: AI_ROUTER_KEY,
     limits: [{ requests: 60, perMs: MINUTE_MS }],
-    algorithm: "sliding_log",
+    algorithm: slidingLog,
     dialect: "ratelimit",
     latency: { minMs: 120, maxMs: 450 },
     resources: AI_ROUTER_RESOURCES,

@@ -2,9 +2,6 @@
 
 export type Limit = { readonly requests: number; readonly perMs: number };
 
-export const ALGORITHMS = ["sliding_log", "fixed_window", "token_bucket"] as const;
-export type Algorithm = (typeof ALGORITHMS)[number];
-
 export type Room = {
   readonly remaining: number;
   /** Whole milliseconds until there is room for one more request than now; 0 where nothing is used. */
@@ -16,22 +13,14 @@ export interface Meter {
   charge(nowMs: number): void;
 }
 
-/** `windowStartMs`: any moment at which a fixed window began. */
-export function meterFor(limit: Limit, algorithm: Algorithm, windowStartMs: number): Meter {
-  switch (algorithm) {
-    case "sliding_log":
-      return new SlidingLog(limit);
-    case "fixed_window":
-      return new FixedWindow(limit, windowStartMs);
-    case "token_bucket":
-      return new TokenBucket(limit);
-    default:
-      return algorithm satisfies never;
-  }
-}
+/** How an upstream counts. `windowStartMs`: any moment at which a fixed window began. */
+export type Algorithm = (limit: Limit, windowStartMs: number) => Meter;
+
+export const slidingLog: Algorithm = (limit) => new SlidingLog(limit);
+export const fixedWindow: Algorithm = (limit, windowStartMs) => new FixedWindow(limit, windowStartMs);
 
 /** At most `requests` in every half-open window (now − perMs, now]. */
-export class SlidingLog implements Meter {
+class SlidingLog implements Meter {
   readonly #limit: Limit;
   readonly #chargedAtMs: number[] = [];
 
@@ -82,39 +71,5 @@ class FixedWindow implements Meter {
 
   charge(_nowMs: number): void {
     this.#used += 1;
-  }
-}
-
-/** `requests` at once, then one every perMs / requests: nearly twice as many in the first window. */
-class TokenBucket implements Meter {
-  readonly #limit: Limit;
-  /** A request costs `perMs`, and each millisecond adds `requests`: whole numbers, so nothing is rounded. */
-  #level: number;
-  #filledAtMs = Number.NaN;
-
-  constructor(limit: Limit) {
-    this.#limit = limit;
-    this.#level = this.#full;
-  }
-
-  get #full(): number {
-    return this.#limit.requests * this.#limit.perMs;
-  }
-
-  room(nowMs: number): Room {
-    const sinceMs = Number.isNaN(this.#filledAtMs) ? 0 : nowMs - this.#filledAtMs;
-    this.#level = Math.min(this.#full, this.#level + sinceMs * this.#limit.requests);
-    this.#filledAtMs = nowMs;
-    const remaining = Math.floor(this.#level / this.#limit.perMs);
-    const missing = (remaining + 1) * this.#limit.perMs - this.#level;
-    return {
-      remaining,
-      resetMs: this.#level === this.#full ? 0 : Math.ceil(missing / this.#limit.requests),
-    };
-  }
-
-  charge(nowMs: number): void {
-    this.room(nowMs);
-    this.#level -= this.#limit.perMs;
   }
 }

@@ -1,4 +1,4 @@
-import { type Algorithm, type Limit, type Meter, meterFor, type Room, SlidingLog } from "./meters.ts";
+import { type Algorithm, type Limit, type Meter, type Room, slidingLog } from "./meters.ts";
 
 export type LimitRoom = Room & { readonly limit: Limit };
 
@@ -37,8 +37,8 @@ export class RequestLedger {
       checkLimit(limit);
       return {
         limit,
-        meter: meterFor(limit, algorithm, windowStartMs),
-        all: new SlidingLog(limit),
+        meter: algorithm(limit, windowStartMs),
+        all: slidingLog(limit, 0),
         most: 0,
       };
     });

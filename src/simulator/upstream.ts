@@ -15,7 +15,7 @@ import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.
 import { seededRandom, type Span, within } from "./randomness.ts";
 import { type BusiestWindow, RequestLedger, type Verdict } from "./request-ledger.ts";
 import { resourceList, type Resources } from "./resources.ts";
-import type { Algorithm, Limit } from "./meters.ts";
+import { type Algorithm, type Limit, slidingLog } from "./meters.ts";
 
 export type UpstreamOptions = {
   readonly name: string;
@@ -78,7 +78,7 @@ export class SimulatedUpstream implements AsyncDisposable {
     this.#options = options;
     this.#random = seededRandom(options.seed ?? 1);
     const ledger = (limits: readonly Limit[] = []): RequestLedger =>
-      new RequestLedger(limits, options.algorithm ?? "sliding_log", performance.now() - Date.now());
+      new RequestLedger(limits, options.algorithm ?? slidingLog, performance.now() - Date.now());
     this.#ledger = ledger(options.limits);
     this.#ledgersOfModels = new Map(options.models?.map(({ id, limits }) => [id, ledger(limits)]));
     // By default Node.js refuses a request without a Host before we can count it.

@@ -5,7 +5,7 @@ import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
 import { DIALECT_NAMES, speak } from "../../src/simulator/dialects.ts";
 import { HEALTHY } from "../../src/simulator/faults.ts";
-import type { Limit } from "../../src/simulator/meters.ts";
+import { type Limit, fixedWindow } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 import { FakeProbe, StoryRecorder } from "../support/fakes.ts";
 import {
@@ -48,7 +48,7 @@ type Seen = {
 async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen> {
   const { requests, everyMs } = CONFIGS[kind];
   const clock = new VirtualClock();
-  const counts = new RequestLedger([LIMIT], "fixed_window", -17_300);
+  const counts = new RequestLedger([LIMIT], fixedWindow, -17_300);
   let early = 0;
   let refusedAtMs = Infinity;
   let roomAtMs = -Infinity;

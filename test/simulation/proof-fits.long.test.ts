@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { prove } from "../../src/core/proof/proof.ts";
 import { cronOf } from "../../src/core/schedule/schedule.ts";
-import { ALGORITHMS } from "../../src/simulator/meters.ts";
+import { ALGORITHM_NAMES } from "../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
 import type { Scenario } from "./world/scenario.ts";
 import { configOf } from "./world/setup.ts";
@@ -34,7 +34,7 @@ const plans = fc
     windows: fc.uniqueArray(seconds(1, 2, 4, 7, 10, 30, 60), { minLength: 1, maxLength: 3 }),
     limits: fc.tuple(limit, limit, limit),
     share: fc.constantFrom(0.01, 0.2, 0.5, 0.8, 1, 1),
-    algorithm: fc.constantFrom(...ALGORITHMS),
+    algorithm: fc.constantFrom(...ALGORITHM_NAMES),
     windowStartMs: fc.integer({ min: 0, max: 60_000 }),
     seed: fc.integer(),
   })

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 
 import { DIALECT_NAMES, speak } from "../../src/simulator/dialects.ts";
+import { slidingLog } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 
 const WALL_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** Ten in a minute, of which so many were asked for; the oldest came 20.5 s ago. */
 function after(requests: number, dialect: string) {
-  const counts = new RequestLedger([{ requests: 10, perMs: 60_000 }], "sliding_log");
+  const counts = new RequestLedger([{ requests: 10, perMs: 60_000 }], slidingLog);
   let verdict = counts.count(0);
   for (let asked = 1; asked < requests; asked += 1) verdict = counts.count(20_500);
   return speak(dialect, verdict, WALL_MS);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Algorithm, ALGORITHMS, type Limit } from "../../src/simulator/meters.ts";
+import type { Limit } from "../../src/simulator/meters.ts";
+import { ALGORITHM_NAMES, type AlgorithmName, ALGORITHMS } from "../support/algorithms.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 
 const limits = fc.record({
@@ -12,15 +13,15 @@ const arrivals = gaps.map((each) => {
   let nowMs = 0;
   return each.map((gapMs) => (nowMs += gapMs));
 });
-const algorithms = fc.constantFrom<Algorithm>(...ALGORITHMS);
+const algorithms = fc.constantFrom(...ALGORITHM_NAMES);
 
 function verdicts(
   limit: Limit,
-  algorithm: Algorithm,
+  algorithm: AlgorithmName,
   timesMs: readonly number[],
   windowStartMs = 0,
 ): boolean[] {
-  const ledger = new RequestLedger([limit], algorithm, windowStartMs);
+  const ledger = new RequestLedger([limit], ALGORITHMS[algorithm], windowStartMs);
   return timesMs.map((timeMs) => ledger.count(timeMs).allowed);
 }
 
@@ -83,7 +84,7 @@ describe("fixed windows", () => {
   });
 
   it("let twice the limit through around an edge, and the worst window shows it", () => {
-    const ledger = new RequestLedger([{ requests: 2, perMs: 1000 }], "fixed_window");
+    const ledger = new RequestLedger([{ requests: 2, perMs: 1000 }], ALGORITHMS.fixed_window);
     expect([998, 999, 1000, 1001].map((timeMs) => ledger.count(timeMs).allowed)).toEqual([
       true,
       true,
@@ -111,7 +112,7 @@ describe("a token bucket", () => {
   });
 
   it("lets 119 of a limit of 60 a minute into one minute", () => {
-    const ledger = new RequestLedger([{ requests: 60, perMs: 60_000 }], "token_bucket");
+    const ledger = new RequestLedger([{ requests: 60, perMs: 60_000 }], ALGORITHMS.token_bucket);
     const burst = Array.from({ length: 60 }, () => 0);
     const refill = Array.from({ length: 59 }, (_, index) => (index + 1) * 1000);
     for (const timeMs of [...burst, ...refill]) expect(ledger.count(timeMs).allowed).toBe(true);
@@ -124,7 +125,7 @@ describe("every algorithm", () => {
     let refusals = 0;
     fc.assert(
       fc.property(limits, arrivals, algorithms, (limit, timesMs, algorithm) => {
-        const ledger = new RequestLedger([limit], algorithm);
+        const ledger = new RequestLedger([limit], ALGORITHMS[algorithm]);
         const last = timesMs.map((timeMs) => ({ timeMs, ...ledger.count(timeMs) })).at(-1);
         if (last === undefined || last.allowed) return;
         refusals += 1;
@@ -141,7 +142,7 @@ describe("every algorithm", () => {
   it("allows at one moment just as many more as it says remain", () => {
     fc.assert(
       fc.property(limits, arrivals, algorithms, (limit, timesMs, algorithm) => {
-        const ledger = new RequestLedger([limit], algorithm);
+        const ledger = new RequestLedger([limit], ALGORITHMS[algorithm]);
         const remaining = timesMs.map((timeMs) => ledger.count(timeMs).remaining).at(-1) ?? 0;
         const nowMs = timesMs.at(-1) ?? 0;
         const more = Array.from({ length: remaining + 1 }, () => ledger.count(nowMs).allowed);
@@ -153,7 +154,7 @@ describe("every algorithm", () => {
   it("refuses when one of several limits does, and then uses up none of the others", () => {
     fc.assert(
       fc.property(limits, limits, arrivals, algorithms, (first, second, timesMs, algorithm) => {
-        const both = new RequestLedger([first, second], algorithm);
+        const both = new RequestLedger([first, second], ALGORITHMS[algorithm]);
         const allowedMs = timesMs.filter((timeMs) => both.count(timeMs).allowed);
         for (const limit of [first, second]) {
           expect(verdicts(limit, algorithm, allowedMs)).toEqual(allowedMs.map(() => true));
@@ -175,7 +176,7 @@ describe("the worst window", () => {
   it("is the most requests in any window, refused ones too", () => {
     fc.assert(
       fc.property(limits, limits, arrivals, algorithms, (first, second, timesMs, algorithm) => {
-        const ledger = new RequestLedger([first, second], algorithm);
+        const ledger = new RequestLedger([first, second], ALGORITHMS[algorithm]);
         for (const timeMs of timesMs) ledger.count(timeMs);
         expect(ledger.worstWindow()).toEqual([
           { limit: first, requests: mostIn(timesMs, first.perMs) },
@@ -193,7 +194,7 @@ describe("the worst window", () => {
         // In halves, which sums keep: a number next to zero would be lost, and its window be open at no end.
         fc.integer({ min: -100, max: 4000 }).map((halves) => halves / 2),
         (limit, timesMs, fromMs) => {
-          const ledger = new RequestLedger([limit], "sliding_log");
+          const ledger = new RequestLedger([limit], ALGORITHMS.sliding_log);
           for (const timeMs of timesMs) ledger.count(timeMs);
           const inside = timesMs.filter((timeMs) => timeMs > fromMs && timeMs <= fromMs + limit.perMs);
           expect(ledger.worstWindow()[0]?.requests).toBeGreaterThanOrEqual(inside.length);
@@ -203,7 +204,7 @@ describe("the worst window", () => {
   });
 
   it("remembers the worst second of a day that ended quietly", () => {
-    const ledger = new RequestLedger([{ requests: 10, perMs: 1000 }], "sliding_log");
+    const ledger = new RequestLedger([{ requests: 10, perMs: 1000 }], ALGORITHMS.sliding_log);
     for (const timeMs of [0, 100, 200, 50_000, 90_000]) ledger.count(timeMs);
     expect(ledger.worstWindow()[0]?.requests).toBe(3);
     expect(ledger.requests).toBe(5);
@@ -212,25 +213,25 @@ describe("the worst window", () => {
 });
 
 it("says how many were beyond the limit", () => {
-  const ledger = new RequestLedger([{ requests: 2, perMs: 1000 }], "sliding_log");
+  const ledger = new RequestLedger([{ requests: 2, perMs: 1000 }], ALGORITHMS.sliding_log);
   for (const timeMs of [0, 1, 2, 3, 1000]) ledger.count(timeMs);
   expect([ledger.requests, ledger.violations]).toEqual([5, 2]);
 });
 
 it("allows everything where there is no limit", () => {
-  const verdict = new RequestLedger([], "sliding_log").count(0);
+  const verdict = new RequestLedger([], ALGORITHMS.sliding_log).count(0);
   expect(verdict).toEqual({ allowed: true, remaining: Number.POSITIVE_INFINITY, resetMs: 0, rooms: [] });
 });
 
 it("refuses to judge by a clock that runs backwards, and limits that make no sense", () => {
-  const ledger = new RequestLedger([], "sliding_log");
+  const ledger = new RequestLedger([], ALGORITHMS.sliding_log);
   ledger.count(10);
   expect(() => ledger.count(9)).toThrow('cannot count a request: "nowMs" must be at or after 10, received 9');
   expect(() => ledger.count(Number.NaN)).toThrow("received NaN");
-  expect(() => new RequestLedger([{ requests: 0, perMs: 1000 }], "sliding_log")).toThrow(
+  expect(() => new RequestLedger([{ requests: 0, perMs: 1000 }], ALGORITHMS.sliding_log)).toThrow(
     'cannot keep a limit: "requests" must be a whole number from 1, received 0',
   );
-  expect(() => new RequestLedger([{ requests: 1, perMs: 0 }], "sliding_log")).toThrow(
+  expect(() => new RequestLedger([{ requests: 1, perMs: 0 }], ALGORITHMS.sliding_log)).toThrow(
     'cannot keep a limit: "perMs" must be more than 0, received 0',
   );
 });

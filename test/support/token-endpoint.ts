@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
-import type { Limit } from "../../src/simulator/meters.ts";
+import { type Limit, slidingLog } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 
 export type TokenRequest = { readonly authorization: string | undefined; readonly form: URLSearchParams };
@@ -30,7 +30,7 @@ export async function openTokenService(
   limit: Limit = { requests: 1_000_000, perMs: 1_000 },
   accepts: (token: string) => boolean = (token) => token.startsWith("test-key-token"),
 ): Promise<TokenService> {
-  const judge = new RequestLedger([limit], "sliding_log");
+  const judge = new RequestLedger([limit], slidingLog);
   const asked: TokenRequest[] = [];
   const shown: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

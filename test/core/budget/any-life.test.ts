@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { coldStartMs, Leases, type LeaseTerms } from "../../../src/core/budget/leases.ts";
 import { takeLease } from "../../support/take-lease.ts";
+import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 
 /** As slow as the margin of a lease forgives. */
@@ -176,7 +177,7 @@ test("through any number of lives, no window of any rate holds more than its lim
       const countedAtMs = lives.countedAtMs.toSorted((a, b) => a - b);
       for (const [index, { perMs }] of one.terms.rates.entries()) {
         const requests = one.limits[index] ?? 0;
-        const upstream = new RequestLedger([{ requests, perMs }], "sliding_log");
+        const upstream = new RequestLedger([{ requests, perMs }], slidingLog);
         for (const atMs of countedAtMs) upstream.count(atMs * SLOWEST_CLOCK);
         expect(upstream.worstWindow()[0]?.requests).toBeLessThanOrEqual(requests);
       }

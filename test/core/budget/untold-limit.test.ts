@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Budget } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
-import { ALGORITHMS, type Algorithm } from "../../../src/simulator/meters.ts";
+import { ALGORITHM_NAMES, type AlgorithmName, ALGORITHMS } from "../../support/algorithms.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import {
   sampleAdvice,
@@ -62,12 +62,12 @@ function askFor(
   return counted;
 }
 
-function limiter(algorithm: Algorithm): (nowMs: number) => boolean {
-  const counts = new RequestLedger([TRUE_LIMIT], algorithm, -3_700);
+function limiter(algorithm: AlgorithmName): (nowMs: number) => boolean {
+  const counts = new RequestLedger([TRUE_LIMIT], ALGORITHMS[algorithm], -3_700);
   return (nowMs) => counts.count(nowMs).allowed;
 }
 
-test.each(ALGORITHMS)(
+test.each(ALGORITHM_NAMES)(
   "a %s that tells nothing refuses three times at most, and most of it is used",
   (algorithm) => {
     const asked = world();
@@ -113,7 +113,7 @@ test("two a second where one is allowed: spread more, and not asked much less", 
   const judge = (
     (counts) => (nowMs: number) =>
       counts.count(nowMs).allowed
-  )(new RequestLedger([{ requests: 1, perMs: 1_000 }], "fixed_window"));
+  )(new RequestLedger([{ requests: 1, perMs: 1_000 }], ALGORITHMS.fixed_window));
   askFor(10 * MINUTE_MS, asked, judge);
   const { ok, refused } = askFor(10 * MINUTE_MS, asked, judge);
   expect(refused).toBe(0);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { ALGORITHMS } from "../../support/algorithms.ts";
 import { expectWithinLimits, saturate, upstream, usedPart } from "./saturation.ts";
 
 const RUN_MS = 6_000;
@@ -14,7 +15,7 @@ it.each([
   "much of a limit is used that is never exceeded, by its $algorithm ($connection connections)",
   async ({ algorithm, connection }) => {
     const delays = { countingDelay: { minMs: 0, maxMs: 200 }, latency: { minMs: 0, maxMs: 200 } };
-    await using simulated = await upstream({ limits: [LIMIT], algorithm, ...delays });
+    await using simulated = await upstream({ limits: [LIMIT], algorithm: ALGORITHMS[algorithm], ...delays });
     const untilMs = performance.now() + RUN_MS;
     await saturate(simulated, { limits: [LIMIT], connection, isOver: () => performance.now() >= untilMs });
     expectWithinLimits(simulated);

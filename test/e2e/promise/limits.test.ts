@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ALGORITHMS } from "../../support/algorithms.ts";
 import { expectWithinLimits, saturate, upstream } from "./saturation.ts";
 
 const LIMIT = { requests: 20, perMs: 2_000 };
@@ -17,7 +18,11 @@ describe.concurrent("an upstream of whose limit our share is taken as fast as it
     async ({ algorithm, connection }) => {
       // Delayed before they are counted, and before they are answered: what was sent evenly arrives bunched.
       const delays = { countingDelay: { minMs: 0, maxMs: 200 }, latency: { minMs: 0, maxMs: 200 } };
-      await using simulated = await upstream({ limits: [LIMIT], algorithm, ...delays });
+      await using simulated = await upstream({
+        limits: [LIMIT],
+        algorithm: ALGORITHMS[algorithm],
+        ...delays,
+      });
       const isOver = (): boolean => simulated.requests >= THREE_WINDOWS;
       const recorders = await saturate(simulated, { limits: [LIMIT], connection, isOver });
       expectWithinLimits(simulated);

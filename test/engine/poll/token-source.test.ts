@@ -7,6 +7,7 @@ import type { Probe } from "../../../src/core/poll/ports.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import { Poller } from "../../../src/engine/poll/poller.ts";
 import { TokenSource, type UpstreamToken } from "../../../src/engine/poll/token-source.ts";
+import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
@@ -563,7 +564,7 @@ test("whatever comes, the limit is kept, a minute lies between token requests, a
         await ended;
         const tokens = world.endpoint.sentAtMs;
         const sent = [...tokens, ...all.flatMap(({ probe }) => probe.sentAtMs)].sort((a, b) => a - b);
-        const judge = new RequestLedger([limit], "sliding_log");
+        const judge = new RequestLedger([limit], slidingLog);
         for (const atMs of sent) judge.count(atMs);
         expect(judge.violations).toBe(0);
         for (const [index, atMs] of tokens.slice(1).entries()) {
@@ -608,7 +609,7 @@ test("when the tokens of many clients expire, or are revoked, at one moment, all
   expect(Math.min(...given)).toBeGreaterThanOrEqual(2);
   given.forEach((tokens, index) => (revoked[index] = tokens));
   await live(10);
-  const judge = new RequestLedger([limit], "sliding_log");
+  const judge = new RequestLedger([limit], slidingLog);
   const sent = clients.flatMap(({ endpoint, probe }) => [...endpoint.sentAtMs, ...probe.sentAtMs]);
   for (const atMs of sent.sort((a, b) => a - b)) judge.count(atMs);
   expect(judge.violations).toBe(0);

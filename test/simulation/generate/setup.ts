@@ -1,6 +1,6 @@
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
 import { cronOf } from "../../../src/core/schedule/schedule.ts";
-import { ALGORITHMS } from "../../../src/simulator/meters.ts";
+import { ALGORITHM_NAMES } from "../../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import type { Dice } from "./dice.ts";
 import type { Account, Credential, Setup } from "../world/scenario.ts";
@@ -35,7 +35,7 @@ export const DARING_STYLES: readonly Style[] = ["edge", "edge", "late", "late", 
 export function credential(id: string, dice: Dice): Credential {
   return {
     id,
-    algorithm: dice.pick(ALGORITHMS),
+    algorithm: dice.pick(ALGORITHM_NAMES),
     windowStartMs: dice.between(0, 600_000),
     clockRate: dice.pick([1, 0.9991, dice.between(0.9991, 1.0009)]),
   };

@@ -1,5 +1,6 @@
 import type { Limit } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
+import { ALGORITHMS } from "../../support/algorithms.ts";
 import type { Flight } from "../world/flight.ts";
 import type { Credential, Setup } from "../world/scenario.ts";
 import { covers, termsOf, type Terms } from "../world/terms.ts";
@@ -23,7 +24,7 @@ export class CredentialJudge {
     );
     if (isSteady) {
       const limits = standingLimits(terms, lengths);
-      this.#ledger = new RequestLedger(limits, credential.algorithm, credential.windowStartMs);
+      this.#ledger = new RequestLedger(limits, ALGORITHMS[credential.algorithm], credential.windowStartMs);
     }
   }
 

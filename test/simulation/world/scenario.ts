@@ -1,11 +1,11 @@
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
 import type { Schedule } from "../../../src/core/schedule/schedule.ts";
-import type { Algorithm } from "../../../src/simulator/meters.ts";
+import type { AlgorithmName } from "../../support/algorithms.ts";
 
 /** What an owner of upstreams counts by: one key. It outlives the names that a config gives to its budget. */
 export type Credential = {
   readonly id: string;
-  readonly algorithm: Algorithm;
+  readonly algorithm: AlgorithmName;
   readonly windowStartMs: number;
   /** How fast the owner's clock runs against ours. */
   readonly clockRate: number;

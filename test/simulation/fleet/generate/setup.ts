@@ -2,7 +2,7 @@ import { capOf, type Upstream } from "../../../../src/core/config/config.ts";
 import { ofPart } from "../../../../src/core/budget/part.ts";
 import { vantagesOf } from "../../../../src/core/fleet/parts.ts";
 import { cronOf } from "../../../../src/core/schedule/schedule.ts";
-import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
+import { ALGORITHM_NAMES } from "../../../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
 import type { Dice } from "../../generate/dice.ts";
 import { drawingOnAnother } from "../../generate/setup.ts";
@@ -21,7 +21,7 @@ export function drawRate(dice: Dice): number {
 
 export function drawCredential(id: string, dice: Dice): Credential {
   const windowStartMs = dice.between(0, 600_000);
-  return { id, algorithm: dice.pick(ALGORITHMS), windowStartMs, clockRate: drawRate(dice) };
+  return { id, algorithm: dice.pick(ALGORITHM_NAMES), windowStartMs, clockRate: drawRate(dice) };
 }
 
 type Room = {
