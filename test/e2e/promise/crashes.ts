@@ -31,7 +31,12 @@ export async function crashAtEachRequest(share: string, limit: Limit, lives: num
   return upstream.worstWindow()[0]?.requests ?? 0;
 }
 
-export type Counted = { readonly worst: number; readonly abandoned: number };
+export type Counted = {
+  readonly worst: number;
+  readonly abandoned: number;
+  /** The upstream, at most; on a machine with much to do that may be longer than what it was to show. */
+  readonly stoodStillMs: number;
+};
 
 /** Its process stands still until so many polls are given up on; its kernel goes on accepting connections. */
 export async function freezeWhilePolled(linger: string, untilAbandoned: number): Promise<Counted> {
@@ -44,6 +49,7 @@ export async function freezeWhilePolled(linger: string, untilAbandoned: number):
   await using daemon = await startDaemon({ configPath: folder.path });
   await eventually("it is polled", async () => (await upstream.report()).requests);
 
+  const frozenAtMs = performance.now();
   upstream.freeze();
   const givenUp = async (): Promise<number> =>
     sumOfSamples(await daemon.metrics(), "pacewatch_poll_reasons_total", { reason: "timeout" });
@@ -56,5 +62,6 @@ export async function freezeWhilePolled(linger: string, untilAbandoned: number):
     const [before, last] = reports.slice(-2).map(({ requests }) => requests);
     return reports.length > 1 && before === last;
   });
-  return { worst: Math.max(...reports.map(({ worst }) => worst)), abandoned };
+  const stoodStillMs = performance.now() - frozenAtMs;
+  return { worst: Math.max(...reports.map(({ worst }) => worst)), abandoned, stoodStillMs };
 }

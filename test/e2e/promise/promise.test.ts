@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { crashAtEachRequest, freezeWhilePolled, NAMES } from "./crashes.ts";
+import { type Counted, crashAtEachRequest, freezeWhilePolled, NAMES } from "./crashes.ts";
 
 /** The promise of docs/promise.md, as the upstream's own clock sees it; crash-loop.long.test.ts takes it to its end. */
 
@@ -13,7 +13,10 @@ describe.concurrent("by its own clock an upstream", () => {
   });
 
   it("that stood still for less than linger never counts one too many", async () => {
-    const { worst, abandoned } = await freezeWhilePolled("8s", NAMES.length / 2);
+    const stoodStill = (): Promise<Counted> => freezeWhilePolled("8s", NAMES.length / 2);
+    let counted = await stoodStill();
+    while (counted.stoodStillMs >= 8_000) counted = await stoodStill();
+    const { worst, abandoned } = counted;
     process.stdout.write(
       `stood still, linger 8s: ${abandoned} given up on, ${worst} of 20 counted in one window\n`,
     );
