@@ -207,3 +207,26 @@ test("a connection on which no password was ever acknowledged is given up for an
   await eventually("Redis is connected", () => redis.isUp);
   expect(server.connections()).toBeGreaterThan(1);
 });
+
+test("whoever waits for Redis hears of it once, when it is there, and once when it is gone", async () => {
+  let isWell = true;
+  const server = await serve((command) => {
+    if (!isScript(command)) return UNKNOWN;
+    return isWell ? ":1\r\n" : "-NOREPLICAS not enough of them\r\n";
+  });
+  const redis = open(single(server.port), {
+    now: () => performance.now(),
+    wallNow: () => 0,
+    sleep: (_, signal) => new StandingClock().sleep(0, signal),
+  });
+  const heard: boolean[] = [];
+  redis.onChange((isUp) => heard.push(isUp));
+  await eventually("Redis is connected", () => redis.isUp);
+  for (let asked = 0; asked < 3; asked += 1) await redis.run(COUNT, ["key"], []);
+  expect(heard.length).toBeGreaterThan(0);
+  isWell = false;
+  for (let asked = 0; asked < 3; asked += 1) await redis.run(COUNT, ["key"], []);
+  expect(heard.at(-1)).toBe(false);
+  // A slow machine may have lost it meanwhile, and found it again.
+  expect(heard.filter((isUp, index) => isUp !== (index % 2 === 0))).toEqual([]);
+});
