@@ -35,8 +35,7 @@ export function sessionOf(name: string, boot: string, count: number): string {
 }
 
 export function nameOf(session: string): string {
-  const end = session.indexOf("#");
-  return end < 0 ? session : session.slice(0, end);
+  return session.split("#", 1).join();
 }
 
 export function infoText(info: MemberInfo): string {

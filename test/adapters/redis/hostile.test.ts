@@ -145,3 +145,13 @@ test("however answers are cut into pieces, each is measured by itself", () => {
     { seed: 20_261_122, numRuns: 500 },
   );
 });
+
+test.each([
+  ["arrays of one in each other are one answer, however many", "*1\r\n".repeat(1_000), 4_000],
+  ["an array counts what it announces", "*1000\r\n", 7 + 999 * 8],
+  ["a string counts what it announces", "$1000\r\nabc", 7 + 1_002],
+  ["an empty string in an array is one of its values", "*3\r\n$0\r\n\r\n", 10 + 8],
+  ["nothing is left of an answer that is whole", "*2\r\n:1\r\n$-1\r\n", 0],
+])("%s", (_, text, bytes) => {
+  expect(new AnswerSize().add(Buffer.from(text))).toBe(bytes);
+});

@@ -62,3 +62,9 @@ test("each kind of problem is told once, and a Redis that invents one each time 
   health.wrote(0);
   expect(health.isNews("refused NOAUTH")).toBe(true);
 });
+
+test("one that could not be reached at first is believed at once when it can", () => {
+  const health = new RedisHealth();
+  expect(health.failed(true, 1_000)).toBe(false);
+  expect(health.wrote(1_000)).toBe(true);
+});
