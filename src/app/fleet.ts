@@ -73,14 +73,14 @@ export async function openFleet(
   const holdings = new Holdings({ ...fleet, boot: randomBytes(6).toString("hex") }, clock);
   const ledger = new FleetLedger(config, { fleet, board, holdings, clock, quotas, records, onBug });
   const join = (replica: Replica): AppFleet =>
-    new AppFleet({ fleet, redis, board, ledger, account, holdings, replica }, parts);
+    new AppFleet({ ...parts, fleet, redis, board, ledger, account, holdings, replica });
   return { kind: "opened", what: { ledger, fleet: { holdings, join } } };
 }
 
 /** Redis is asked at most this often, however often a page is loaded. */
 const FRESH_FOR_MS = 1_000;
 
-type Joined = {
+type Joined = Omit<FleetParts, "quotas" | "records"> & {
   readonly fleet: Fleet;
   readonly redis: Redis;
   readonly board: FleetBoard;
@@ -93,7 +93,6 @@ type Joined = {
 /** This replica among the others: what it may poll, and what it knows of them all. */
 export class AppFleet {
   readonly #joined: Joined;
-  readonly #clock: Clock;
   readonly #membership: FleetMembership;
   #url = "";
   #config = NO_CONFIG;
@@ -101,10 +100,9 @@ export class AppFleet {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(joined: Joined, { clock, log, onBug }: FleetParts) {
-    const { fleet, redis, board, ledger, holdings, replica } = joined;
+  constructor(joined: Joined) {
+    const { clock, log, onBug, fleet, redis, board, ledger, holdings, replica } = joined;
     this.#joined = joined;
-    this.#clock = clock;
     this.#membership = new FleetMembership({
       clock,
       log,
@@ -186,8 +184,9 @@ export class AppFleet {
   /** Asks Redis how the others see what they poll; without an answer, the last one is shown. */
   async status(): Promise<FleetStatus> {
     const { mode, name: ownName } = this.#joined.fleet;
-    if (this.#clock.now() - this.#askedAtMs >= FRESH_FOR_MS) {
-      this.#askedAtMs = this.#clock.now();
+    const nowMs = this.#joined.clock.now();
+    if (nowMs - this.#askedAtMs >= FRESH_FOR_MS) {
+      this.#askedAtMs = nowMs;
       this.#asking = this.#askPublished();
     }
     await this.#asking;
@@ -236,14 +235,15 @@ export class AppFleet {
   }
 
   #viewsOf(upstream: string): readonly FleetView[] {
-    const { mode } = this.#joined.fleet;
+    const { fleet, clock } = this.#joined;
+    const { mode } = fleet;
     const vantages = mode === "shard" ? [""] : this.#membership.members.map(({ name }) => name);
     return vantages.flatMap((vantage) => {
       const text = this.#published.get(viewKey(mode, upstream, vantage));
       const view = text === undefined ? undefined : readView(text);
       if (view === undefined) return [];
       // Whoever last polled it may be gone.
-      const isKnown = this.#clock.wallNow() <= view.knownUntilMs;
+      const isKnown = clock.wallNow() <= view.knownUntilMs;
       return [isKnown ? view : { ...view, state: "unknown" as const, isUp: undefined }];
     });
   }

@@ -21,16 +21,16 @@ export async function missingIn(
     ask("INFO", "memory"),
     isCluster ? ask("CONFIG", "GET", "cluster-require-full-coverage") : undefined,
   ]);
-  const told = new Map([...fieldsIn(replication), ...fieldsIn(memory)]);
   const warnings: string[] = [];
   // Redis counts its good replicas only where it is told how many it must have.
-  if (Number(told.get("connected_slaves") ?? 0) > 0 && !told.has("min_slaves_good_slaves")) {
+  const hasReplicas = Number(fieldIn(replication, "connected_slaves") ?? 0) > 0;
+  if (hasReplicas && fieldIn(replication, "min_slaves_good_slaves") === undefined) {
     warnings.push(
       "Redis has replicas, but min-replicas-to-write is 0: a master that is cut off goes on granting, and the limit may be exceeded",
     );
   }
-  const policy = told.get("maxmemory_policy") ?? "noeviction";
-  if (policy !== "noeviction" && told.get("maxmemory") !== "0") {
+  const policy = fieldIn(memory, "maxmemory_policy") ?? "noeviction";
+  if (policy !== "noeviction" && fieldIn(memory, "maxmemory") !== "0") {
     warnings.push(
       `Redis may evict who holds what: its maxmemory-policy is ${policy}, and must be noeviction, or the limit may be exceeded`,
     );
@@ -43,11 +43,7 @@ export async function missingIn(
   return warnings;
 }
 
-/** Lines of `name:value`. */
-function fieldsIn(info: unknown): readonly (readonly [string, string])[] {
-  if (typeof info !== "string") return [];
-  return info.split("\r\n").flatMap((line) => {
-    const end = line.indexOf(":");
-    return end < 0 ? [] : [[line.slice(0, end), line.slice(end + 1)] as const];
-  });
+/** Of lines of `name:value`. */
+function fieldIn(info: unknown, name: string): string | undefined {
+  return typeof info === "string" ? new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1] : undefined;
 }
