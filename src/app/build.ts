@@ -70,11 +70,9 @@ export async function build(
   const { notifier } = notify;
   const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, notifier, holdings });
   fleet = opened.what.fleet?.join({
-    views: () => fleetViews(polling, ledger, clock, notifier),
-    onGained: (gained) => {
-      for (const { upstream, view } of gained) if (view !== undefined) notifier.goOn(upstream, view.told);
-      void polling.gain(gained).catch(onBug);
-    },
+    views: () => fleetViews(polling, ledger, clock, notify.bulletins()),
+    toldRecords: (replica, isEldest) => notify.records(replica, isEldest),
+    onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
     onPaused: (upstream, forMs) => polling.pause(upstream, forMs),
@@ -117,7 +115,7 @@ export async function build(
     told: notifier.told,
   }));
   polling.apply(config, probing.what);
-  notify.start(sources, (upstream) => polling.isUnsure(upstream));
+  notify.start(sources, polling);
   fleet?.start(reload.config, server.url);
   const watching = {
     clock,

@@ -13,9 +13,10 @@ import { nameOf } from "../core/fleet/member.ts";
 import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
+import { conditionsOf } from "../core/notify/bulletin.ts";
+import type { Condition } from "../core/notify/trouble.ts";
 import { hash32 } from "../core/schedule/hash.ts";
 import type { Clock } from "../core/time/clock.ts";
-import { MINUTE_MS } from "../core/time/duration.ts";
 import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
 import { type FleetConfig, type FleetEvents, NO_CONFIG } from "../engine/fleet/parts.ts";
@@ -23,6 +24,8 @@ import { openKey, type KeyParts } from "./probes.ts";
 
 /** The fleet asks this of a replica, and tells it this. */
 export type Replica = Omit<FleetEvents, "records"> & {
+  /** For the replica that tells people of the whole fleet. */
+  toldRecords(replica: string, isEldest: boolean): Iterable<readonly [string, string]>;
   /** How it sees the upstreams that it polls. */
   views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;
 };
@@ -140,11 +143,6 @@ export class AppFleet {
     if (forMs > 0) this.#membership.tellPause(upstreamOnBoard(upstream), forMs);
   }
 
-  /** For what one replica of the fleet alone should do. */
-  get isEldest(): boolean {
-    return this.#membership.isEldest;
-  }
-
   leave(): void {
     this.#membership.leave();
   }
@@ -153,14 +151,47 @@ export class AppFleet {
     return this.#membership.close();
   }
 
-  /**
-   * For how long others have told whatever is due; undefined where this replica tells. Whoever polls an upstream tells of
-   * it. Where all poll, that is the eldest. While Redis is away nobody knows who that is, and nothing counts as told.
-   */
-  get toldByOthersAfterMs(): number | undefined {
-    const { fleet, holdings } = this.#joined;
-    if (fleet.mode === "shard" || this.#membership.isEldest) return undefined;
-    return holdings.isSessionValid ? 3 * fleet.ttlMs + MINUTE_MS : Infinity;
+  /** All that the board says, for the one replica that tells people of it; undefined for others, and without an answer. */
+  async hear(): Promise<ReadonlyMap<string, string> | undefined> {
+    if (!this.#membership.isEldest) return undefined;
+    const records = await this.#joined.board.records();
+    if (records !== undefined) this.#published = records;
+    return this.#membership.isEldest ? records : undefined;
+  }
+
+  /** Who told may have been another one before it, and none within it. */
+  get reign(): string {
+    return this.#membership.session;
+  }
+
+  /** What was told is on the board at once: whoever tells next must know of it. */
+  tellSoon(): void {
+    this.#membership.beatSoon();
+  }
+
+  /** The upstreams with a bulletin. Where all poll, each replica knows by itself. */
+  bulletins(): readonly string[] {
+    const { mode } = this.#joined.fleet;
+    if (mode === "everywhere") return [];
+    return [...this.#config.budgetsOf.keys()].filter((name) =>
+      // Thousands have none, and need not be read.
+      this.#published.get(viewKey(mode, name, ""))?.includes('"n":'),
+    );
+  }
+
+  viewOf(upstream: string): FleetView | undefined {
+    return this.#viewsOf(upstream).at(0);
+  }
+
+  isLive(replica: string | undefined): boolean {
+    return replica === undefined || this.#membership.members.some(({ name }) => name === replica);
+  }
+
+  /** Of the other replicas themselves. */
+  conditions(): readonly Condition[] {
+    const others = new Set(this.#membership.members.map(({ name }) => name));
+    others.delete(this.#joined.fleet.name);
+    return [...others].flatMap((name) => conditionsOf(name, this.#published));
   }
 
   snapshot(): FleetSnapshot {
@@ -251,11 +282,10 @@ export class AppFleet {
   #records(): ReadonlyMap<string, string> {
     const { fleet, replica } = this.#joined;
     const { mode, name } = fleet;
-    return new Map(
-      [...replica.views()].map(
-        ([upstream, view]) => [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })] as const,
-      ),
+    const views = [...replica.views()].map(
+      ([upstream, view]) => [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })] as const,
     );
+    return new Map([...replica.toldRecords(name, this.#membership.isEldest), ...views]);
   }
 }
 

@@ -4,13 +4,22 @@ import { type Config, DEFAULT_TLS, type Receiver, type SecretSource } from "../c
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { NOTHING_STANDING } from "../core/history/state.ts";
-import type { Message } from "../core/notify/message.ts";
-import type { SceneUpstream } from "../core/notify/plan.ts";
-import type { Condition } from "../core/notify/trouble.ts";
+import {
+  type Bulletin,
+  bulletinText,
+  conditionsRecord,
+  readBulletin,
+  toldIn,
+  toldRecords,
+} from "../core/notify/bulletin.ts";
+import { type Message, type Words, wordsOf } from "../core/notify/message.ts";
+import { NEWS_MS } from "../core/notify/plan.ts";
+import { type Condition, replicaIn } from "../core/notify/trouble.ts";
+import type { Status } from "../core/status/status.ts";
 import { messageOf } from "../core/text/escape.ts";
 import { dateTime } from "../core/time/civil-day.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time/duration.ts";
-import { Notifier, type NotifierView } from "../engine/notify/notifier.ts";
+import { type Hearing, INCIDENTS_TOLD, Notifier, type NotifierView } from "../engine/notify/notifier.ts";
 import { type Delivery, deliveryOf } from "../engine/receivers/answer.ts";
 import type { ReceiverRequest } from "../engine/receivers/kind.ts";
 import { KINDS } from "../engine/receivers/kinds.ts";
@@ -118,15 +127,21 @@ export type NotifyParts = TransportParts & {
   readonly onBug: (error: unknown) => void;
 };
 
-/** Tells the receivers of the config what this process knows. */
+const ALONE: Hearing = { reign: "", told: undefined };
+
+type Written = { readonly of: string; readonly words: Words };
+
+/** Tells the receivers of the config what this process knows, and in a fleet what all replicas do. */
 export class AppNotify {
   readonly notifier: Notifier;
   readonly #parts: NotifyParts;
   #config: Config;
   #upstreams: ReadonlyMap<string, Config["upstreams"][number]>;
   #sources: ViewSources | undefined;
-  #isUnsure: AppPolling["isUnsure"] = () => false;
-  #conditions: { readonly atMs: number; readonly all: readonly Condition[] } | undefined;
+  #polling: AppPolling | undefined;
+  #conditions: { readonly atMs: number; readonly all: ReadonlyMap<string, readonly Condition[]> } | undefined;
+  /** For the board: an incident is put into words again once it has become another one. */
+  readonly #written = new Map<string, Written>();
 
   constructor(config: Config, parts: NotifyParts) {
     const { clock, log, store, onBug } = parts;
@@ -140,17 +155,21 @@ export class AppNotify {
       random: Math.random,
       send: (receiver, message) =>
         send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses }),
-      keep: (notice) => store?.keepNotice(notice),
+      keep: (notice) => {
+        store?.keepNotice(notice);
+        this.#sources?.fleet?.tellSoon();
+      },
       keepSince: (receiver, sinceMs) => store?.keepReceiver(receiver, sinceMs),
       before: (store?.standing ?? NOTHING_STANDING).told,
+      hear: () => this.#hear(),
       view: () => this.#view(),
     });
   }
 
   /** Once all that it tells of is there. */
-  start(sources: ViewSources, isUnsure: AppPolling["isUnsure"]): void {
+  start(sources: ViewSources, polling: AppPolling): void {
     this.#sources = sources;
-    this.#isUnsure = isUnsure;
+    this.#polling = polling;
     this.notifier.start();
   }
 
@@ -160,65 +179,139 @@ export class AppNotify {
     this.notifier.change(config.notify ?? []);
   }
 
-  #view(): NotifierView {
+  /** What this replica leaves on the board for the one that tells, and, where that is this one, for the next. */
+  *records(replica: string, isEldest: boolean): Generator<readonly [string, string]> {
     const sources = this.#sources;
-    if (sources === undefined) throw new Error("asked before the start");
-    const { web, fleet } = this.#config;
-    const { polling } = sources;
+    if (sources === undefined || this.#config.notify === undefined) return;
+    if (isEldest && this.notifier.reign !== undefined) yield* toldRecords(this.notifier.told);
+    yield conditionsRecord(replica, ofProcess(sources, replica));
+  }
+
+  /** Of upstreams that are polled here. */
+  bulletins(): (upstream: string) => string | undefined {
+    const [sources, polling] = [this.#sources, this.#polling];
+    if (sources === undefined || polling === undefined || this.#config.notify === undefined)
+      return () => undefined;
+    let status: Status | undefined;
+    return (name) => this.#bulletinOf(name, polling, sources, () => (status ??= statusView(sources)));
+  }
+
+  #bulletinOf(
+    name: string,
+    polling: AppPolling,
+    sources: ViewSources,
+    statusNow: () => Status,
+  ): string | undefined {
+    const oldestMs = this.#parts.clock.wallNow() - NEWS_MS;
+    const history = polling.recordOf(name)?.history;
+    const incidents = (history?.incidents ?? [])
+      .slice(0, INCIDENTS_TOLD)
+      .filter(({ endedAtMs = Infinity }) => endedAtMs > oldestMs);
+    const isUnsure = polling.isUnsure(name);
+    const [newest] = incidents;
+    if (newest === undefined || newest.endedAtMs !== undefined) this.#written.delete(name);
+    else {
+      const of = JSON.stringify([newest.startedAtMs, newest.state, newest.reason, isUnsure]);
+      const facts = this.#written.get(name)?.of === of ? undefined : statusNow().facts(name);
+      if (facts !== undefined) this.#written.set(name, { of, words: wordsOf(facts, statusNow()) });
+    }
+    // Whoever has just taken it over knows nothing of its values yet.
+    const before =
+      history?.lastPoll === undefined ? readBulletin(name, polling.bulletinBefore(name) ?? "") : undefined;
+    const conditions = before?.conditions ?? this.#slowly(sources).get(name) ?? [];
+    return bulletinText({ incidents, conditions, isUnsure, words: this.#written.get(name)?.words });
+  }
+
+  async #hear(): Promise<Hearing | undefined> {
+    const { fleet } = this.#sources ?? {};
+    if (fleet === undefined) return ALONE;
+    const records = await fleet.hear();
+    return records && { reign: fleet.reign, told: toldIn(records) };
+  }
+
+  #view(): NotifierView {
+    const [sources, polling] = [this.#sources, this.#polling];
+    if (sources === undefined || polling === undefined) throw new Error("asked before the start");
+    const { web, fleet: configured } = this.#config;
+    const { fleet } = sources;
+    const bulletins = new Map<string, Bulletin | undefined>();
+    const bulletinOf = (name: string): Bulletin | undefined => {
+      if (!bulletins.has(name)) bulletins.set(name, readBulletin(name, fleet?.viewOf(name)?.bulletin ?? ""));
+      return bulletins.get(name);
+    };
+    const isHere = (name: string): boolean => polling.recordOf(name) !== undefined;
     return {
-      upstream: (name) => this.#upstream(name, sources),
-      incidentsOf: (name) => polling.recordOf(name)?.history.incidents,
-      conditions: () => this.#conditionsIn(sources),
-      status: () => statusView(sources),
-      pageUrl: (fleet?.advertise ?? web.pageUrl)?.replace(/\/+$/, ""),
-      toldByOthersAfterMs: sources.fleet?.toldByOthersAfterMs,
+      upstream: (name) => {
+        const upstream = this.#upstreams.get(name);
+        if (upstream === undefined) return undefined;
+        const { labels } = upstream;
+        return isHere(name)
+          ? { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) }
+          : {
+              labels,
+              state: fleet?.viewOf(name)?.state ?? "unknown",
+              isUnsure: bulletinOf(name)?.isUnsure === true,
+            };
+      },
+      elsewhere: (known) =>
+        new Set([...(fleet?.bulletins() ?? []), ...known].filter((name) => !isHere(name))),
+      incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? bulletinOf(name)?.incidents ?? [],
+      conditions: () => [
+        ...ofProcess(sources, configured?.name),
+        ...(fleet?.conditions() ?? []),
+        ...[...this.#upstreams.keys()].flatMap((name) =>
+          isHere(name) ? (this.#slowly(sources).get(name) ?? []) : (bulletinOf(name)?.conditions ?? []),
+        ),
+      ],
+      isWatched: ({ subject }) => fleet?.isLive(replicaIn(subject)) ?? true,
+      words: (name) => {
+        const status = statusView(sources);
+        const facts = status.facts(name);
+        return facts === undefined ? bulletinOf(name)?.words : wordsOf(facts, status);
+      },
+      of: this.#upstreams.size,
+      pageUrl: (configured?.advertise ?? web.pageUrl)?.replace(/\/+$/, ""),
     };
   }
 
-  #upstream(name: string, { polling }: ViewSources): SceneUpstream | undefined {
-    const upstream = this.#upstreams.get(name);
-    if (upstream === undefined) return undefined;
-    return {
-      state: polling.healthOf(name).state,
-      labels: upstream.labels,
-      isElsewhere: polling.recordOf(name) === undefined,
-      isUnsure: this.#isUnsure(name),
-    };
-  }
-
-  #conditionsIn(sources: ViewSources): readonly Condition[] {
+  #slowly(sources: ViewSources): ReadonlyMap<string, readonly Condition[]> {
     const nowMs = this.#parts.clock.now();
     if (this.#conditions === undefined || nowMs - this.#conditions.atMs >= CONDITIONS_EVERY_MS)
       this.#conditions = { atMs: nowMs, all: this.#slow(sources) };
-    return [...ofProcess(sources), ...this.#conditions.all];
+    return this.#conditions.all;
   }
 
-  /** What changes over hours, of thousands of upstreams. */
-  #slow(sources: ViewSources): readonly Condition[] {
+  /** What changes over hours, of thousands of upstreams. Those of a budget are under its first upstream. */
+  #slow(sources: ViewSources): ReadonlyMap<string, readonly Condition[]> {
     const status = statusView(sources);
-    const conditions: Condition[] = [];
+    const seen = new Set<string>();
+    const all = new Map<string, readonly Condition[]>();
     for (const upstream of this.#config.upstreams) {
-      const record = sources.polling.recordOf(upstream.name);
-      const { announcement } = record?.history ?? {};
+      const { name } = upstream;
+      const conditions: Condition[] = [];
+      const { announcement } = sources.polling.recordOf(name)?.history ?? {};
       if (announcement !== undefined) {
         const { sunsetAtMs, warning } = announcement;
         const when = sunsetAtMs === undefined ? "at no date that it tells" : `on ${dateTime(sunsetAtMs)}`;
         const says = warning === undefined ? `It ends ${when}.` : `It ends ${when}. They say: ${warning}`;
         const of = String(sunsetAtMs ?? "undated");
-        conditions.push({ kind: "api_ending", upstream: upstream.name, of, says });
+        conditions.push({ kind: "api_ending", upstream: name, of, says });
       }
-      for (const { name: of, credit } of (upstream.values && status.facts(upstream.name)?.values) ?? []) {
+      for (const { name: of, credit } of (upstream.values && status.facts(name)?.values) ?? []) {
         if (credit === undefined) continue;
         const says = `${of}: ${credit.sentence}`;
-        conditions.push(...endingOf(credit.emptyAtMs, status.nowMs, { upstream: upstream.name, of, says }));
+        conditions.push(...endingOf(credit.emptyAtMs, status.nowMs, { upstream: name, of, says }));
       }
+      for (const budget of upstream.budgets.filter((each) => !seen.has(each))) {
+        seen.add(budget);
+        for (const { quota, emptyAtMs, sentence } of status.budget(budget)?.quotas ?? []) {
+          const says = `Budget ${budget}, ${quota}: ${sentence}`;
+          conditions.push(...endingOf(emptyAtMs, status.nowMs, { of: `${budget}/${quota}`, says }));
+        }
+      }
+      if (conditions.length > 0) all.set(name, conditions);
     }
-    for (const { name } of this.#config.budgets)
-      for (const { quota, emptyAtMs, sentence } of status.budget(name)?.quotas ?? []) {
-        const says = `Budget ${name}, ${quota}: ${sentence}`;
-        conditions.push(...endingOf(emptyAtMs, status.nowMs, { of: `${name}/${quota}`, says }));
-      }
-    return conditions;
+    return all;
   }
 }
 
@@ -237,23 +330,24 @@ function endingOf(
 }
 
 /** What is wrong with this process itself. */
-function ofProcess(sources: ViewSources): readonly Condition[] {
+function ofProcess(sources: ViewSources, replica: string | undefined): readonly Condition[] {
   const { polling, reload, clock } = sources;
   const conditions: Condition[] = [];
   const offline = polling.offlineUpstreams(clock.wallNow());
   if (offline > 0) {
     const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
-    conditions.push({ kind: "offline", says });
+    conditions.push({ kind: "offline", replica, says });
   }
   if (!reload.status.successful)
     conditions.push({
       kind: "config_refused",
+      replica,
       says: "The config before it runs on. The log has the faults.",
     });
   const sinceMs = lostAtMs(sources);
   if (sinceMs !== undefined) {
     const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
-    conditions.push({ kind: "state_lost", says, sinceMs });
+    conditions.push({ kind: "state_lost", replica, says, sinceMs });
   }
   return conditions;
 }

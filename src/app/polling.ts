@@ -135,6 +135,11 @@ export class AppPolling implements AsyncDisposable {
     return this.recordOf(upstream)?.history.lastPoll?.atMs ?? this.#seenBefore.get(upstream)?.lastPollAtMs;
   }
 
+  /** Of who polled it before; undefined once it was polled here. */
+  bulletinBefore(upstream: string): string | undefined {
+    return this.#seenBefore.get(upstream)?.bulletin;
+  }
+
   get inFlight(): number {
     return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
   }

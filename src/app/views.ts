@@ -171,7 +171,7 @@ export function fleetViews(
   polling: AppPolling,
   ledger: RunningLedger,
   clock: Clock,
-  { open }: Pick<Notifier, "open">,
+  bulletinOf: (upstream: string) => string | undefined,
 ): ReadonlyMap<string, Omit<FleetView, "vantage">> {
   const aheadMs = clock.wallNow() - clock.now();
   return new Map(
@@ -196,7 +196,7 @@ export function fleetViews(
         lastDurationMs: history.lastPoll?.durationMs,
         knownUntilMs,
         incident: newest?.endedAtMs === undefined ? newest : undefined,
-        told: open.get(name) ?? [],
+        bulletin: bulletinOf(name),
       };
       return [[name, view] as const];
     }),

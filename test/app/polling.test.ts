@@ -66,7 +66,7 @@ function opened(
   return { polling, clock, ledger, told };
 }
 
-const NOBODY_TOLD = { open: new Map() };
+const NO_BULLETIN = (): undefined => undefined;
 
 test("an upstream that a replica takes over a second and a third time goes on with its values", async () => {
   const { polling, clock } = opened();
@@ -168,7 +168,7 @@ test("a takeover in an outage says since when it is down, and goes on with its i
   expect(history?.sinceMs).toBe(beganMs);
   expect(history?.incidents).toEqual([{ upstream: "ai", ...incident, endedAtMs: undefined }]);
   // Whoever takes over next, before anything was polled here, is told the same.
-  const told = fleetViews(polling, ledger, clock, NOBODY_TOLD).get("ai");
+  const told = fleetViews(polling, ledger, clock, NO_BULLETIN).get("ai");
   expect(told).toMatchObject({ ...seen, incident });
   expect(told?.knownUntilMs).toBeGreaterThan(clock.wallNow());
   expect(told?.knownUntilMs).toBeLessThan(clock.wallNow() + 45_000);
@@ -200,7 +200,7 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
   await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
   await clock.advance(1);
   polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
-  const untilOf = (): number => fleetViews(polling, ledger, clock, NOBODY_TOLD).get("ai")?.knownUntilMs ?? 0;
+  const untilOf = (): number => fleetViews(polling, ledger, clock, NO_BULLETIN).get("ai")?.knownUntilMs ?? 0;
   expect(untilOf()).toBeLessThanOrEqual(clock.wallNow() + 46_000);
   polling.pause("ai", 600_000);
   ledger.applyAdvice(

@@ -291,7 +291,7 @@ export class BoardModel {
   records(time: BoardTime): ReadonlyMap<string, string> {
     this.#enter(time, 0);
     return new Map(
-      [...this.#records].filter(([name]) => name.startsWith("u:")).map(([name, { text }]) => [name, text]),
+      [...this.#records].filter(([name]) => !name.startsWith("b:")).map(([name, { text }]) => [name, text]),
     );
   }
 

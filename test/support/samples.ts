@@ -509,7 +509,7 @@ export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
     lastDurationMs: 112,
     knownUntilMs: 47_000,
     incident: undefined,
-    told: [],
+    bulletin: undefined,
     ...changes,
   };
 }

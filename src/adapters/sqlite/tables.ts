@@ -2,8 +2,9 @@
 
 import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
-import { OUTCOMES, SIDES } from "../../core/exchange/reasons.ts";
-import { type Notice, TOLD_EVENTS } from "../../core/notify/plan.ts";
+import { OUTCOMES } from "../../core/exchange/reasons.ts";
+import { noticeIn } from "../../core/notify/bulletin.ts";
+import type { Notice } from "../../core/notify/plan.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
@@ -225,20 +226,12 @@ export function receiverOf(row: Row): readonly [receiver: string, sinceMs: numbe
 }
 
 export function noticeOf(row: Row): Notice {
-  const recordIn = (record: Row): Omit<Notice, "receiver" | "incident" | "atMs" | "isOpen"> => ({
-    subject: record.get("subject", text),
-    upstream: record.get("upstream", optional(text)),
-    startedAtMs: record.get("startedAtMs", number),
-    event: record.get("event", oneOf(TOLD_EVENTS)),
-    thread: record.get("thread", text),
-    side: record.get("side", oneOf(SIDES)),
-  });
   return {
     receiver: row.get("receiver", text),
     incident: row.get("incident", text),
     atMs: row.get("at_ms", whole),
     isOpen: row.get("is_open", whole) === 1,
-    ...row.get("record", json(recordIn)),
+    ...row.get("record", json(noticeIn)),
   };
 }
 

@@ -32,10 +32,10 @@ export class BoardView {
     this.#live = new Set(beat.sessions.map(({ session }) => session));
   }
 
-  /** The session of the replica that has lived longest and stays. */
+  /** The session of the replica that has lived longest: also while it leaves, until it is gone. */
   get eldest(): string | undefined {
     return this.#members
-      .filter((member) => !member.isLeaving && isAble(member))
+      .filter(({ provenMs }) => provenMs !== undefined)
       .toSorted((a, b) => (b.provenMs ?? 0) - (a.provenMs ?? 0))[0]?.session;
   }
 

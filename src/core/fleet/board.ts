@@ -14,7 +14,7 @@ export interface FleetBoard {
   release(request: ReleaseRequest): Promise<boolean>;
   /** Leaves for others what they must know. Returns whether it succeeded. */
   tell(news: News): Promise<boolean>;
-  /** What was told of upstreams. */
+  /** What was told, but not of budgets. */
   records(): Promise<ReadonlyMap<string, string> | undefined>;
   draw(request: DrawRequest): Promise<Drawn | undefined>;
 }

@@ -2,17 +2,7 @@
 
 import type { FleetMode } from "../config/config.ts";
 import { REASON_NAMES } from "../exchange/reasons.ts";
-import {
-  flag,
-  listOf,
-  number,
-  objectOf,
-  oneOf,
-  optional,
-  readText,
-  type Row,
-  text,
-} from "../exchange/rows.ts";
+import { flag, number, objectOf, oneOf, optional, readText, type Row, text } from "../exchange/rows.ts";
 import { HEALTH_STATES, type Health, type HealthState, UNKNOWN_HEALTH } from "../poll/health.ts";
 import { upstreamOnBoard } from "./groups.ts";
 
@@ -28,14 +18,8 @@ export type FleetView = {
   readonly knownUntilMs: number;
   /** The one that is open. */
   readonly incident: OpenIncident | undefined;
-  /** Who was told that something is wrong with it, and not yet that it is over. */
-  readonly told: readonly ToldReceiver[];
-};
-
-export type ToldReceiver = {
-  readonly receiver: string;
-  readonly startedAtMs: number;
-  readonly event: string;
+  /** What is wrong with it, for whoever tells people. */
+  readonly bulletin: string | undefined;
 };
 
 export type OpenIncident = {
@@ -101,8 +85,7 @@ export function viewText(view: FleetView): string {
   const { incident } = view;
   const d = lastDurationMs === undefined ? undefined : Math.round(lastDurationMs);
   const i = incident && { s: incident.state, r: incident.reason, t: incident.startedAtMs, n: incident.polls };
-  const n = view.told.map(({ receiver: r, startedAtMs: t, event: e }) => ({ r, t, e }));
-  return JSON.stringify({ v, s, u, t, p, d, k, i, ...(n.length > 0 && { n }) });
+  return JSON.stringify({ v, s, u, t, p, d, k, i, n: view.bulletin });
 }
 
 const state = oneOf(HEALTH_STATES);
@@ -119,12 +102,8 @@ export function readView(written: string): FleetView | undefined {
     lastDurationMs: view.get("d", optional(number)),
     knownUntilMs: view.get("k", number),
     incident: view.get("i", optional(objectOf(incidentIn))),
-    told: view.get("n", optional(listOf(objectOf(toldIn)))) ?? [],
+    bulletin: view.get("n", optional(text)),
   }));
-}
-
-function toldIn(told: Row): ToldReceiver {
-  return { receiver: told.get("r", text), startedAtMs: told.get("t", number), event: told.get("e", text) };
 }
 
 function incidentIn(incident: Row): OpenIncident {

@@ -8,7 +8,7 @@ import { SIDE_WORDS } from "../status/words.ts";
 import { capText, escapeText } from "../text/escape.ts";
 import { dateTime } from "../time/civil-day.ts";
 import type { Due, Notice, Scene } from "./plan.ts";
-import type { Trouble } from "./trouble.ts";
+import { replicaIn, type Trouble } from "./trouble.ts";
 
 /** One trouble of a message. */
 export type Member = {
@@ -23,7 +23,7 @@ export type Member = {
 
 export type Message = {
   readonly event: Due["event"];
-  /** Of its first trouble. The same in all that is said of it. */
+  /** Of its first trouble, or of the first one of those that it was told with. The same in all that is said of it. */
   readonly incident: string;
   /** The same while what a receiver has opened by it is open. */
   readonly thread: string;
@@ -47,11 +47,18 @@ export type Message = {
 /** A message, and what is told once it has arrived. */
 export type Telling = { readonly message: Message; readonly dues: readonly Due[] };
 
+/** Whose fault it is, and by which evidence. Plain text, with words of others in it. */
+export type Words = { readonly side: Side; readonly lines: readonly string[] };
+
 export type Telled = {
   readonly dues: readonly Due[];
   readonly notices: ReadonlyMap<string, Notice>;
   readonly scene: Scene;
-  readonly status: Status;
+  readonly nowMs: number;
+  /** How many are watched in all. */
+  readonly of: number;
+  /** Undefined where nobody polls it. */
+  readonly words: (upstream: string) => Words | undefined;
   /** Of the page, without a slash at its end. */
   readonly pageUrl: string | undefined;
 };
@@ -75,7 +82,7 @@ export function tellingsOf(telled: Telled): readonly Telling[] {
 const GROUP = "/+";
 
 function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
-  const { notices, status, pageUrl } = telled;
+  const { notices, nowMs, of, pageUrl } = telled;
   const { trouble, event, isReminder } = first;
   const { upstream } = trouble;
   const told = notices.get(trouble.id);
@@ -86,15 +93,14 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
     (event === "up" || isReminder ? told?.thread : undefined) ??
     (isOne ? trouble.subject : `${trouble.id}${GROUP}`);
   const path = isOne && upstream !== undefined ? `/upstreams/${encodeURIComponent(upstream)}` : "/";
-  const of = [...status.upstreams].length;
-  const said = isOne ? single(dues.at(-1) ?? first, told, status) : several(dues, telled, of);
+  const said = isOne ? single(dues.at(-1) ?? first, told, telled) : several(dues, telled);
   return {
     event,
-    incident: trouble.id,
+    incident: thread.endsWith(GROUP) ? thread.slice(0, -GROUP.length) : trouble.id,
     thread,
     isOver: isOver && isLast(thread, dues, notices),
     isReminder,
-    atMs: status.nowMs,
+    atMs: nowMs,
     sinceMs: Math.min(...started),
     untilMs: isOver ? Math.max(...dues.map((due) => due.trouble.endedAtMs ?? 0)) : undefined,
     members: dues.map(({ trouble: each, event: what }) => ({
@@ -119,21 +125,26 @@ function isLast(thread: string, dues: readonly Due[], notices: ReadonlyMap<strin
   return !notices.values().some((each) => each.thread === thread && each.isOpen && !ends.has(each.incident));
 }
 
-type Said = { readonly title: string; readonly lines: readonly string[]; readonly side: Side };
+type Said = Words & { readonly title: string };
 
-function single(due: Due, told: Notice | undefined, status: Status): Said {
+function single(due: Due, told: Notice | undefined, { nowMs, words }: Telled): Said {
   const { trouble, event } = due;
   const title = titleOf(event, trouble);
   const { upstream, says, startedAtMs, endedAtMs } = trouble;
-  const facts = upstream === undefined ? undefined : status.facts(upstream);
   if (event === "up" || endedAtMs !== undefined) return { title, ...ended(trouble, told) };
-  const since = `Since ${dateTime(startedAtMs)}, for ${humanDuration(Math.max(0, status.nowMs - startedAtMs))}.`;
-  if (facts === undefined || says !== "") return { title, lines: [says, since], side: "open" };
-  const { side, because, reason } = diagnosisOf(facts, status);
-  return { title, lines: [since, verdictLine({ side, because }), reason, ...evidence(facts)], side };
+  const since = `Since ${dateTime(startedAtMs)}, for ${humanDuration(Math.max(0, nowMs - startedAtMs))}.`;
+  const known = upstream === undefined || says !== "" ? undefined : words(upstream);
+  const { side, lines } = known ?? { side: "open", lines: [says] };
+  return { title, lines: [since, ...lines], side };
 }
 
-function ended(trouble: Trouble, told: Notice | undefined): Pick<Said, "lines" | "side"> {
+/** What the page says of it, too. */
+export function wordsOf(facts: UpstreamFacts, status: Status): Words {
+  const { side, because, reason } = diagnosisOf(facts, status);
+  return { side, lines: [verdictLine({ side, because }), reason, ...evidence(facts)] };
+}
+
+function ended(trouble: Trouble, told: Notice | undefined): Words {
   const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = trouble;
   const row = rowOf(reason);
   const side = told?.side ?? (row === undefined ? "open" : row.verdict.side);
@@ -165,17 +176,17 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
   ];
 }
 
-function several(dues: readonly Due[], { scene }: Telled, of: number): Said {
+function several(dues: readonly Due[], { scene, of }: Telled): Said {
   const [first] = dues;
   if (first === undefined) return { title: "", lines: [], side: "open" };
   const { event, trouble } = first;
-  const names = [...new Set(dues.map((due) => due.trouble.upstream ?? "pacewatch"))];
+  const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];
   const shown = names.slice(0, NAMED).join(", ");
   const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
   const down = scene.troubles.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
   const since = `Since ${dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)))}.`;
   return {
-    title: `${names.length} upstreams ${WORDS[event === "up" ? "up" : event].several}`,
+    title: `${names.length} ${trouble.upstream === undefined ? "replicas" : "upstreams"} ${TITLES[event === "up" ? "up" : event].several}`,
     lines: [
       `${shown}${rest}.`,
       event === "up" ? trouble.says : since,
@@ -185,10 +196,10 @@ function several(dues: readonly Due[], { scene }: Telled, of: number): Said {
   };
 }
 
-type Words = { readonly one: string; readonly several: string };
+type Titles = { readonly one: string; readonly several: string };
 
 /** After the name of an upstream, and after their number. Pacewatch's own have no upstream. */
-const WORDS: Readonly<Record<Due["event"], Words>> = {
+const TITLES: Readonly<Record<Due["event"], Titles>> = {
   down: { one: "is down", several: "are down" },
   up: { one: "is up again", several: "are up again" },
   flapping: { one: "goes up and down", several: "go up and down" },
@@ -211,7 +222,13 @@ const ENDED: Readonly<Partial<Record<Trouble["kind"], string>>> = {
   config_refused: "has a config that it can use again",
 };
 
-function titleOf(event: Due["event"], { kind, upstream }: Trouble): string {
-  const words = event === "up" ? (ENDED[kind] ?? WORDS.up.one) : WORDS[event].one;
-  return `${upstream ?? "Pacewatch"} ${words}`;
+function titleOf(event: Due["event"], trouble: Trouble): string {
+  const { kind, isUnwatched } = trouble;
+  const ended = isUnwatched ? "is no longer watched" : (ENDED[kind] ?? TITLES.up.one);
+  return `${nameOf(trouble)} ${event === "up" ? ended : TITLES[event].one}`;
+}
+
+function nameOf({ upstream, subject }: Trouble): string {
+  const replica = replicaIn(subject);
+  return upstream ?? (replica === undefined ? "Pacewatch" : `Pacewatch on ${replica}`);
 }

@@ -48,8 +48,6 @@ export type ToldBefore = {
 export type SceneUpstream = {
   readonly state: HealthState;
   readonly labels: Readonly<Record<string, string>>;
-  /** Another replica polls it, and tells of it. */
-  readonly isElsewhere: boolean;
   /** It failed, and the failure may be our own network's. */
   readonly isUnsure: boolean;
 };
@@ -124,7 +122,7 @@ export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: num
   return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
 }
 
-export const LONGEST_WAITS = 4;
+const LONGEST_WAITS = 4;
 
 /** What falls within the wait goes together, and whoever goes on falling is waited for: but not for ever. */
 export function sendAtMs(dues: readonly Due[], groupWaitMs: number): number {
@@ -179,7 +177,7 @@ class Planning {
       if (upstream === undefined) continue;
       const now = this.#scene.upstream(upstream);
       const isUp = now?.state === "up" || now?.state === "degraded";
-      if (now !== undefined && (now.isElsewhere || !isUp || isForGood(event))) continue;
+      if (now !== undefined && (!isUp || isForGood(event))) continue;
       if (isForGood(event)) this.#settle(notice);
       else {
         const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
@@ -301,7 +299,7 @@ class Planning {
   }
 }
 
-/** What is known to a receiver once it was told, or once another replica has told it. */
+/** What is known to a receiver once it was told. */
 export function noticesOf(
   receiver: string,
   due: Due,

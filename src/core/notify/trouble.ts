@@ -66,7 +66,7 @@ export function troubleOf(incident: Incident, knownAtMs: number): Trouble | unde
 }
 
 /** A name has no slash. */
-export function idOf(subject: string, startedAtMs: number): string {
+function idOf(subject: string, startedAtMs: number): string {
   return `${subject}/${Math.round(startedAtMs).toString(36)}`;
 }
 
@@ -74,6 +74,8 @@ export function idOf(subject: string, startedAtMs: number): string {
 export type Condition = {
   readonly kind: TroubleKind;
   readonly upstream?: string | undefined;
+  /** Of this one of a fleet, where it is of no upstream. */
+  readonly replica?: string | undefined;
   /** Of which of several: a value, a quota, a date. */
   readonly of?: string;
   readonly says: string;
@@ -83,15 +85,22 @@ export type Condition = {
   readonly sinceMs?: number;
 };
 
+/** Undefined where it is of an upstream, or of the only process. */
+export function replicaIn(subject: string): string | undefined {
+  return /^pacewatch@([^/]+)/.exec(subject)?.[1];
+}
+
 /** Conditions become troubles while they hold. Those that are `open` go on, those that hold no more end. */
 export function foldConditions(
   open: ReadonlyMap<string, Trouble>,
   conditions: readonly Condition[],
   nowMs: number,
+  isWatched: (trouble: Trouble) => boolean = () => true,
 ): { readonly open: ReadonlyMap<string, Trouble>; readonly ended: readonly Trouble[] } {
   const next = new Map<string, Trouble>();
-  for (const { kind, upstream, of, says, isNear, sinceMs } of conditions) {
-    const subject = [upstream ?? "pacewatch", kind, ...(of === undefined ? [] : [of])].join("/");
+  for (const { kind, upstream, replica, of, says, isNear, sinceMs } of conditions) {
+    const whose = upstream ?? (replica === undefined ? "pacewatch" : `pacewatch@${replica}`);
+    const subject = [whose, kind, ...(of === undefined ? [] : [of])].join("/");
     const known = open.get(subject);
     if (known === undefined && isNear) continue;
     const startedAtMs = known?.startedAtMs ?? sinceMs ?? nowMs;
@@ -112,6 +121,11 @@ export function foldConditions(
   }
   const ended = [...open.values()]
     .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))
-    .map((trouble) => ({ ...trouble, endedAtMs: nowMs, knownAtMs: nowMs }));
+    .map((trouble) => ({
+      ...trouble,
+      endedAtMs: nowMs,
+      knownAtMs: nowMs,
+      ...(!isWatched(trouble) && { isUnwatched: true as const }),
+    }));
   return { open: next, ended };
 }

@@ -68,7 +68,7 @@ export class FleetMembership {
 
   /**
    * For what one replica alone should do. Each answers by what it knows already: after a death nobody does it for one
-   * TTL, and while the eldest leaves, two may do it for the time between two beats.
+   * TTL.
    */
   get isEldest(): boolean {
     return this.#parts.holdings.isSessionValid && this.#view.eldest === this.session;

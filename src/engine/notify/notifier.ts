@@ -1,5 +1,4 @@
 import type { Receiver } from "../../core/config/config.ts";
-import type { ToldReceiver } from "../../core/fleet/fleet-status.ts";
 import type { ReceiverSnapshot } from "../../core/metrics/snapshot.ts";
 import { NEWS_MS, type Notice, type Scene, type ToldBefore } from "../../core/notify/plan.ts";
 import { type Condition, foldConditions, type Trouble, troubleOf } from "../../core/notify/trouble.ts";
@@ -11,12 +10,26 @@ import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
 /** What it asks of the rest of the process. */
 export type NotifierView = Omit<Outlook, "scene"> & {
   readonly upstream: Scene["upstream"];
-  /** Of an upstream that is polled here, the newest first; undefined of another. */
-  incidentsOf(upstream: string): readonly Incident[] | undefined;
+  /** Upstreams that another replica polls, and that are in trouble or are among these. */
+  elsewhere(known: Iterable<string>): Iterable<string>;
+  /** The newest first. */
+  incidentsOf(upstream: string): readonly Incident[];
   conditions(): readonly Condition[];
+  /** Whether the process that saw it runs. */
+  isWatched(trouble: Trouble): boolean;
+};
+
+/** Where several replicas have one config, one of them tells. */
+export type Hearing = {
+  /** Another one where another replica may have told something since. */
+  readonly reign: string;
+  /** By all of them, until now; undefined where this process knows it all. */
+  readonly told: ToldBefore | undefined;
 };
 
 export type NotifierParts = Omit<OutboxParts, "onFree"> & {
+  /** Undefined while another replica tells, or nobody knows which one. */
+  readonly hear: () => Promise<Hearing | undefined>;
   readonly view: () => NotifierView;
   readonly before: ToldBefore;
   readonly keepSince: (receiver: string, sinceMs: number) => void;
@@ -27,6 +40,8 @@ const LOOK_EVERY_MS = 5 * SECOND_MS;
 /** Thousands of upstreams may fail at once. */
 const LOOK_AT_MOST_EVERY_MS = 100;
 const MOST_ENDED = 1_000;
+/** Of one upstream: who has more of them in a day is told of these. */
+export const INCIDENTS_TOLD = 16;
 
 /** Knows the troubles of now and of the last day, and lets each receiver be told of them. */
 export class Notifier {
@@ -35,6 +50,9 @@ export class Notifier {
   /** By upstream; none of those that had no trouble for a day. */
   readonly #incidents = new Map<string, readonly Trouble[]>();
   readonly #changed = new Set<string>();
+  /** By the ids that this replica gives them: incidents of which another one has told. */
+  #renamed: ReadonlyMap<string, Pick<Trouble, "id" | "startedAtMs">> = new Map();
+  #reign: string | undefined;
   #open: ReadonlyMap<string, Trouble>;
   #ended: readonly Trouble[] = [];
   #forgottenAtMs: number;
@@ -91,19 +109,9 @@ export class Notifier {
     };
   }
 
-  /** By upstream, for whoever polls it next. */
-  get open(): ReadonlyMap<string, readonly Notice[]> {
-    const open = this.told.notices.filter(({ isOpen, subject, upstream }) => isOpen && subject === upstream);
-    return Map.groupBy(open, ({ subject }) => subject);
-  }
-
-  /** It was polled by another replica until now, which told this. */
-  goOn(upstream: string, told: readonly ToldReceiver[]): void {
-    for (const [name, outbox] of this.#outboxes)
-      outbox.goOn(
-        upstream,
-        told.filter(({ receiver }) => receiver === name),
-      );
+  /** Undefined while it does not tell. */
+  get reign(): string | undefined {
+    return this.#reign;
   }
 
   start(): void {
@@ -132,7 +140,7 @@ export class Notifier {
       this.#wake = new AbortController();
       let waitMs = this.#outboxes.size === 0 ? Infinity : LOOK_EVERY_MS;
       try {
-        if (waitMs < Infinity) waitMs = Math.min(waitMs, this.#look());
+        if (waitMs < Infinity) waitMs = Math.min(waitMs, await this.#look());
       } catch (error) {
         onBug(error);
       }
@@ -141,9 +149,20 @@ export class Notifier {
     }
   }
 
-  #look(): number {
+  async #look(): Promise<number> {
+    const heard = await this.#parts.hear();
+    if (this.#closing.signal.aborted) return Infinity;
+    if (heard === undefined) {
+      this.#reign = undefined;
+      for (const outbox of this.#outboxes.values()) outbox.rest();
+      return Infinity;
+    }
     const view = this.#parts.view();
+    const told = heard.reign === this.#reign ? undefined : heard.told;
+    if (told !== undefined) this.#takeOver(told);
+    this.#reign = heard.reign;
     this.#learn(view);
+    if (told !== undefined) this.#rename(told.notices);
     const troubles = [...this.#incidents.values()].flat();
     const scene = {
       troubles: [...troubles, ...this.#open.values(), ...this.#ended],
@@ -153,23 +172,52 @@ export class Notifier {
     return Math.min(Infinity, ...waits);
   }
 
+  #takeOver(told: ToldBefore): void {
+    for (const [name, outbox] of this.#outboxes) {
+      outbox.takeOver(told);
+      this.#parts.keepSince(name, outbox.sinceMs);
+    }
+    this.#open = conditionsIn(told.notices);
+    this.#renamed = new Map();
+  }
+
+  /** What this replica saw at the time of what the other one has told of is the same: it has that one's id. */
+  #rename(notices: readonly Notice[]): void {
+    const ids = new Set(notices.map(({ incident }) => incident));
+    const renamed = new Map<string, Pick<Trouble, "id" | "startedAtMs">>();
+    for (const { subject, incident: id, startedAtMs, isOpen, atMs } of notices) {
+      const own = this.#incidents.get(subject) ?? [];
+      const nearness = (trouble: Trouble): number => Math.abs(trouble.startedAtMs - startedAtMs);
+      const [nearest] = own
+        .filter((each) => !ids.has(each.id) && !renamed.has(each.id))
+        .filter((each) => startedAtMs <= (each.endedAtMs ?? Infinity) && (isOpen || each.startedAtMs <= atMs))
+        .toSorted((one, other) => nearness(one) - nearness(other));
+      if (nearest !== undefined && own.every((each) => each.id !== id))
+        renamed.set(nearest.id, { id, startedAtMs });
+    }
+    this.#renamed = renamed;
+    for (const [name, troubles] of this.#incidents)
+      this.#incidents.set(
+        name,
+        troubles.map((trouble) => ({ ...trouble, ...renamed.get(trouble.id) })),
+      );
+  }
+
   #learn(view: NotifierView): void {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
-    for (const name of this.#changed) {
-      const incidents = view.incidentsOf(name);
-      this.#incidents.set(
-        name,
-        incidents ? this.#known(name, incidents, nowMs) : this.#leftOf(name, view, nowMs),
-      );
+    for (const name of new Set([...this.#changed, ...view.elsewhere(this.#incidents.keys())])) {
+      const isLeft = view.upstream(name) === undefined;
+      const troubles = isLeft ? this.#leftOf(name, nowMs) : this.#known(name, view.incidentsOf(name), nowMs);
+      this.#incidents.set(name, troubles);
     }
     this.#changed.clear();
-    const { open, ended } = foldConditions(this.#open, view.conditions(), nowMs);
+    const { open, ended } = foldConditions(this.#open, view.conditions(), nowMs, view.isWatched);
     this.#open = open;
     this.#ended = [...this.#ended, ...ended].slice(-MOST_ENDED);
     for (const [name, troubles] of this.#incidents) {
       const news = troubles.filter(({ endedAtMs = nowMs }) => endedAtMs > nowMs - NEWS_MS);
-      if (news.length === 0 || view.upstream(name)?.isElsewhere === true) this.#incidents.delete(name);
+      if (news.length === 0) this.#incidents.delete(name);
       else if (news.length < troubles.length) this.#incidents.set(name, news);
     }
     if (clock.now() - this.#forgottenAtMs < DAY_MS) return;
@@ -179,17 +227,18 @@ export class Notifier {
 
   #known(name: string, incidents: readonly Incident[], nowMs: number): readonly Trouble[] {
     const before = new Map(this.#incidents.get(name)?.map((trouble) => [trouble.id, trouble]));
-    return incidents.flatMap((incident) => {
-      const trouble = troubleOf(incident, nowMs);
-      const known = trouble && before.get(trouble.id);
-      if (trouble === undefined || known?.endedAtMs !== trouble.endedAtMs) return trouble ?? [];
+    return incidents.slice(0, INCIDENTS_TOLD).flatMap((incident) => {
+      const seen = troubleOf(incident, nowMs);
+      if (seen === undefined) return [];
+      const trouble = { ...seen, ...this.#renamed.get(seen.id) };
+      const known = before.get(trouble.id);
+      if (known?.endedAtMs !== trouble.endedAtMs) return trouble;
       return known === undefined ? trouble : { ...trouble, knownAtMs: known.knownAtMs };
     });
   }
 
   /** It has left the config: what was open was seen last. */
-  #leftOf(name: string, view: NotifierView, nowMs: number): readonly Trouble[] {
-    if (view.upstream(name) !== undefined) return [];
+  #leftOf(name: string, nowMs: number): readonly Trouble[] {
     return (this.#incidents.get(name) ?? []).map((trouble) =>
       trouble.endedAtMs === undefined
         ? { ...trouble, endedAtMs: nowMs, knownAtMs: nowMs, isUnwatched: true }

@@ -1,22 +1,18 @@
 import type { Receiver } from "../../core/config/config.ts";
-import type { ToldReceiver } from "../../core/fleet/fleet-status.ts";
-import { type Message, tellingsOf, type Telling } from "../../core/notify/message.ts";
+import { type Message, type Telled, tellingsOf, type Telling } from "../../core/notify/message.ts";
 import {
   type Due,
   FORGOTTEN_MS,
   type Notice,
   noticesOf,
-  LONGEST_WAITS,
   planFor,
   type Scene,
   sendAtMs,
-  TOLD_EVENTS,
+  type ToldBefore,
 } from "../../core/notify/plan.ts";
-import { idOf } from "../../core/notify/trouble.ts";
-import type { Status } from "../../core/status/status.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { MINUTE_MS, SECOND_MS } from "../../core/time/duration.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time/duration.ts";
 import type { Delivery } from "../receivers/answer.ts";
 import { KINDS } from "../receivers/kinds.ts";
 
@@ -24,14 +20,7 @@ const FIRST_WAIT_MS = 5 * SECOND_MS;
 const LONGEST_WAIT_MS = 10 * MINUTE_MS;
 
 /** What it may tell of now. */
-export type Outlook = {
-  readonly scene: Scene;
-  readonly status: () => Status;
-  /** Of the page, without a slash at its end. */
-  readonly pageUrl: string | undefined;
-  /** Another replica tells of all this; undefined where this one does. It has told what is due for so long. */
-  readonly toldByOthersAfterMs: number | undefined;
-};
+export type Outlook = Pick<Telled, "scene" | "of" | "words" | "pageUrl">;
 
 export type OutboxParts = {
   readonly clock: Clock;
@@ -48,7 +37,7 @@ export type OutboxParts = {
 export class Outbox {
   readonly #parts: OutboxParts;
   /** What was over before is no news to it. Wall clock. */
-  readonly sinceMs: number;
+  #sinceMs: number;
   readonly #notices = new Map<string, Notice>();
   readonly counts: Record<Delivery["kind"], number> = { delivered: 0, failed: 0, refused: 0 };
   #receiver: Receiver;
@@ -60,7 +49,7 @@ export class Outbox {
 
   constructor(receiver: Receiver, sinceMs: number, notices: readonly Notice[], parts: OutboxParts) {
     this.#receiver = repeating(receiver);
-    this.sinceMs = sinceMs;
+    this.#sinceMs = sinceMs;
     this.#parts = parts;
     for (const notice of notices) this.#notices.set(notice.incident, notice);
   }
@@ -77,55 +66,47 @@ export class Outbox {
     return this.#oldestDueMs;
   }
 
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
   get notices(): Iterable<Notice> {
     return this.#notices.values();
   }
 
-  /** Of the incidents of an upstream. */
-  openOf(upstream: string): readonly Notice[] {
-    return [...this.#notices.values()].filter(({ isOpen, subject }) => isOpen && subject === upstream);
+  /** This process tells from now on. What another told until now holds, and what it has forgotten is over. */
+  takeOver({ since, notices }: ToldBefore): void {
+    const { name } = this.#receiver;
+    this.#sinceMs = since.get(name) ?? this.#sinceMs;
+    const theirs = new Map(
+      notices.flatMap((notice) => (notice.receiver === name ? [[notice.incident, notice] as const] : [])),
+    );
+    const staleMs = this.#parts.clock.wallNow() - DAY_MS;
+    for (const [incident, notice] of this.#notices)
+      if (notice.isOpen && !theirs.has(incident) && notice.atMs < staleMs)
+        this.#note({ ...notice, isOpen: false });
+    for (const [incident, notice] of theirs)
+      if (notice.atMs >= (this.#notices.get(incident)?.atMs ?? 0)) this.#note(notice);
   }
 
-  /** What another replica told holds, and nothing that was told here before. */
-  goOn(upstream: string, told: readonly ToldReceiver[]): void {
-    for (const notice of this.openOf(upstream)) this.#note({ ...notice, isOpen: false });
-    for (const { receiver, startedAtMs, event: said } of told) {
-      const event = TOLD_EVENTS.find((each) => each === said);
-      if (event === undefined) continue;
-      const incident = idOf(upstream, startedAtMs);
-      const how = {
-        atMs: this.#parts.clock.wallNow(),
-        thread: upstream,
-        side: "open",
-        isOpen: true,
-      } as const;
-      this.#note({ receiver, incident, subject: upstream, upstream, startedAtMs, event, ...how });
-    }
+  /** Another process tells. */
+  rest(): void {
+    this.#oldestDueMs = undefined;
   }
 
   /** Sends what is due, if it may. Tells in how many ms to ask again, unless something happens. */
-  look({ scene, status, pageUrl, toldByOthersAfterMs }: Outlook): number {
+  look(outlook: Outlook): number {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
-    const told = { sinceMs: this.sinceMs, notices: this.#notices };
-    const plan = planFor(this.#receiver, told, scene, nowMs);
+    const told = { sinceMs: this.#sinceMs, notices: this.#notices };
+    const plan = planFor(this.#receiver, told, outlook.scene, nowMs);
     for (const notice of plan.quiet) this.#note(notice);
-    if (toldByOthersAfterMs !== undefined) {
-      const waitMs = LONGEST_WAITS * this.#receiver.groupWaitMs + toldByOthersAfterMs;
-      return this.#follow(plan.dues, nowMs - waitMs);
-    }
     this.#oldestDueMs = plan.dues.at(0)?.dueAtMs;
     if (this.#sending !== undefined) return Infinity;
     const inMs = sendAtMs(plan.dues, this.#receiver.groupWaitMs) - nowMs;
     const waitMs = Math.max(inMs, this.#notBeforeMs - clock.now());
     if (waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
-    const [telling] = tellingsOf({
-      dues: plan.dues,
-      notices: this.#notices,
-      scene,
-      status: status(),
-      pageUrl,
-    });
+    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.#notices, nowMs });
     if (telling !== undefined) this.#sending = this.#tell(telling);
     return Infinity;
   }
@@ -165,19 +146,6 @@ export class Outbox {
       log.warn(fields, "cannot notify a receiver, trying again");
     else if (delivery.kind === "delivered")
       log.info(fields, this.#failures === 0 ? "receiver notified" : "receiver can be notified again");
-  }
-
-  /** What the others had long enough to tell counts as told. */
-  #follow(dues: readonly Due[], untilMs: number): number {
-    this.#oldestDueMs = undefined;
-    const how = { atMs: this.#parts.clock.wallNow(), side: "open" } as const;
-    for (const due of dues.filter(({ dueAtMs }) => dueAtMs <= untilMs))
-      for (const notice of noticesOf(this.#receiver.name, due, this.#notices, {
-        ...how,
-        thread: due.trouble.subject,
-      }))
-        this.#note(notice);
-    return Infinity;
   }
 
   #note(notice: Notice, isKept = true): void {

@@ -11,7 +11,7 @@ const VIEW: FleetView = {
   lastDurationMs: 112,
   knownUntilMs: 1_790_000_055_000,
   incident: { state: "down", reason: "timeout", startedAtMs: 1_789_999_990_000, polls: 3 },
-  told: [{ receiver: "ops", startedAtMs: 1_789_999_990_000, event: "down" }],
+  bulletin: '{"incidents":[]}',
 };
 
 test("what one replica tells of an upstream, another one reads", () => {

@@ -295,8 +295,13 @@ test("what one replica alone should do is done by the eldest; after its death, b
   kill(dead);
   await world.clock.advance(2 * TTL_MS);
   expect(eldest(dead, other, c)).toEqual([other.name]);
+  // Who leaves does it until the last moment.
   other.membership.leave();
   await world.clock.advance(BEAT_MS);
+  expect(eldest(dead, other, c)).toEqual([other.name]);
+  const closing = other.membership.close();
+  await world.clock.advance(2 * BEAT_MS);
+  await closing;
   expect(eldest(dead, other, c)).toEqual(["c"]);
 });
 

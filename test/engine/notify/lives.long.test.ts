@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { liveOnce } from "../../support/notify/lives.ts";
+import { fleetLiveOnce, liveOnce } from "../../support/notify/lives.ts";
 
 test("over 1,000 random lives, each incident is told to each receiver, and twice only where an answer or the sender was lost", async () => {
   let incidents = 0;
@@ -10,3 +10,13 @@ test("over 1,000 random lives, each incident is told to each receiver, and twice
   }
   expect(incidents).toBeGreaterThan(9_000);
 });
+
+test("over 1,000 random lives of fleets, each incident is told, and twice only after a kill or a lost answer", async () => {
+  let incidents = 0;
+  for (let seed = 1; seed <= 1_000; seed += 1) {
+    const verdict = await fleetLiveOnce(seed);
+    expect(verdict.faults, `seed ${seed}`).toEqual([]);
+    incidents += verdict.incidents;
+  }
+  expect(incidents).toBeGreaterThan(9_000);
+}, 1_200_000);

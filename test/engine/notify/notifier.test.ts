@@ -112,14 +112,14 @@ test("an incident that nobody watched the end of is over when the upstream answe
   world.start();
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email sms"]);
-  const again = world.fall("email");
+  world.fall("email");
   world.answers("sms");
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email sms", "up sms"]);
   world.rise("email");
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email sms", "up sms", "up email"]);
-  expect(world.heard.at(-1)?.message.incident).toBe(again);
+  expect(new Set(world.heard.map(({ message }) => message.incident)).size).toBe(1);
 });
 
 test("a receiver that is new is told what is wrong now, and nothing of what is over", async () => {
@@ -292,61 +292,10 @@ test("what a receiver refuses is told once and never again", async () => {
   expect(world.snapshots[0]?.oldestDueMs).toBeUndefined();
 });
 
-test("a replica that does not tell goes on where the one that did has died", async () => {
-  const world = await started(undefined, ["email", "sms"]);
-  world.toldByOthersAfterMs = 90 * SECOND_MS;
-  world.fall("email");
-  await world.clock.advance(3 * MINUTE_MS);
-  world.fall("sms");
-  await world.clock.advance(30 * SECOND_MS);
-  expect(world.told()).toEqual([]);
-  world.toldByOthersAfterMs = undefined;
-  await world.clock.advance(MINUTE_MS);
-  expect(world.told()).toEqual(["down sms"]);
-  world.rise("email");
-  await world.clock.advance(MINUTE_MS);
-  expect(world.told()).toEqual(["down sms", "up email"]);
-});
-
 test("a clock that is set back keeps nobody from hearing", async () => {
   const world = await started();
   world.fall("email");
   world.clock.stepWall(-5 * HOUR_MS);
   await world.clock.advance(MINUTE_MS);
-  expect(world.told()).toEqual(["down email"]);
-});
-
-test("a replica that takes an upstream over goes on with what was told of it, and tells the end", async () => {
-  const before = await started(undefined, ["email", "sms", "push"]);
-  const after = await started(undefined, ["email", "sms", "push"]);
-  for (const name of ["email", "sms", "push"]) after.moves(name, true);
-  const ids = ["email", "sms"].map((name) => before.fall(name));
-  for (const name of ["email", "sms"]) after.fall(name);
-  await before.clock.advance(MINUTE_MS);
-  await after.clock.advance(MINUTE_MS);
-  after.rise("sms");
-  for (const name of ["email", "sms", "push"]) {
-    after.moves(name, false, before.toldOf(name));
-    before.moves(name, true);
-  }
-  await after.clock.advance(MINUTE_MS);
-  expect(after.told()).toEqual(["up sms"]);
-  after.rise("email");
-  await after.clock.advance(MINUTE_MS);
-  expect(after.told()).toEqual(["up sms", "up email"]);
-  expect(after.heard.map(({ message }) => message.incident)).toEqual(ids.toReversed());
-  await before.clock.advance(HOUR_MS);
-  expect(before.told()).toEqual(["down email sms"]);
-});
-
-test("what another replica told the end of meanwhile is not told again by who had told its beginning", async () => {
-  const world = await started();
-  world.fall("email");
-  await world.clock.advance(MINUTE_MS);
-  world.moves("email", true);
-  await world.clock.advance(HOUR_MS);
-  world.rise("email");
-  world.moves("email", false, []);
-  await world.clock.advance(HOUR_MS);
   expect(world.told()).toEqual(["down email"]);
 });

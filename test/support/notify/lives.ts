@@ -1,6 +1,7 @@
 import { MINUTE_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { FLAP_WINDOW_MS } from "../../../src/core/notify/plan.ts";
-import { sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
+import { FleetNotifyWorld, TTL_MS } from "./fleet-world.ts";
+import { type Heard, sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
 
 /** A small generator: the same seed is the same life. */
 function randomBy(seed: number): () => number {
@@ -92,7 +93,7 @@ export async function liveOnce(seed: number): Promise<LifeVerdict> {
   await world.clock.advance(3 * HOUR_MS);
   return {
     faults: faultsIn(
-      world,
+      world.heard,
       receivers.map(({ name }) => name),
       fallen,
       excuses,
@@ -102,15 +103,71 @@ export async function liveOnce(seed: number): Promise<LifeVerdict> {
   };
 }
 
+/**
+ * Some hours of three replicas that share upstreams and a board: each may be killed, or leave in order, and comes again.
+ * What a replica knew for less than a beat when it was killed, nobody can tell.
+ */
+export async function fleetLiveOnce(seed: number): Promise<LifeVerdict> {
+  const random = randomBy(seed);
+  const receivers = [sampleReceiver({ name: "a" }), sampleReceiver({ name: "b", groupWaitMs: 1_000 })];
+  const names = Array.from({ length: 2 + Math.floor(random() * 8) }, (_, index) => `api-${index}`);
+  const world = new FleetNotifyWorld(receivers, names, true);
+  world.random = random;
+  const excuses: Excuse[] = [];
+  const onTheWay = new Set<Excuse>();
+  let isCalm = false;
+  world.take = (receiver, { event, members }) => {
+    const mine = members.map(({ incident }) => ({ receiver, incident, event }));
+    const afterMs = Math.floor(random() * 3_000);
+    if (!isCalm && random() < 0.15) {
+      const hears = random() < 0.5;
+      if (hears) excuses.push(...mine);
+      return { hears, answers: { kind: "failed", detail: "", waitMs: undefined }, afterMs };
+    }
+    for (const each of mine) onTheWay.add(each);
+    world.clock.after(afterMs, () => mine.forEach((each) => onTheWay.delete(each)));
+    return { ...TAKEN, afterMs };
+  };
+  const fallen: { readonly id: string; readonly name: string; readonly atMs: number }[] = [];
+  let kills = 0;
+  for (const name of ["x", "y", "z"]) world.start(name);
+  await world.clock.advance(MINUTE_MS);
+  for (let step = 0; step < 60; step += 1) {
+    const chance = random();
+    const name = names[Math.floor(random() * names.length)] ?? "";
+    const replica = world.living[Math.floor(random() * world.living.length)];
+    const absent = ["x", "y", "z"].find((each) => world.living.every((living) => living.name !== each));
+    if (chance < 0.65) {
+      if (world.isDown(name)) await world.rise(name);
+      else for (const id of await world.fall(name)) fallen.push({ id, name, atMs: world.nowMs });
+    } else if (chance < 0.78 && replica !== undefined) {
+      kills += 1;
+      excuses.push(...onTheWay);
+      onTheWay.clear();
+      world.kill(replica);
+    } else if (chance < 0.85 && replica !== undefined) await world.stop(replica);
+    else if (absent !== undefined) world.start(absent);
+    await world.clock.advance(Math.floor(random() * (random() < 0.5 ? 2 * TTL_MS : 10 * MINUTE_MS)));
+  }
+  isCalm = true;
+  if (world.living.length === 0) world.start("x");
+  await world.clock.advance(MINUTE_MS);
+  for (const name of names) if (world.isDown(name)) await world.rise(name);
+  await world.clock.advance(3 * HOUR_MS);
+  const known = fallen.filter(({ id }) => !world.lost.has(id));
+  const told = receivers.map(({ name }) => name);
+  return { faults: faultsIn(world.heard, told, known, excuses), incidents: known.length, kills };
+}
+
 function faultsIn(
-  world: NotifyWorld,
+  allHeard: readonly Heard[],
   receivers: readonly string[],
   fallen: readonly { readonly id: string; readonly name: string; readonly atMs: number }[],
   excuses: readonly Excuse[],
 ): readonly string[] {
   const faults: string[] = [];
   for (const receiver of receivers) {
-    const heard = world.heard.filter((each) => each.receiver === receiver);
+    const heard = allHeard.filter((each) => each.receiver === receiver);
     const counts = new Map<string, number>();
     const flaps: { readonly name: string; readonly fromMs: number; toMs: number; readonly id: string }[] = [];
     for (const { message, atMs } of heard) {

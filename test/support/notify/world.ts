@@ -1,6 +1,5 @@
 import type { Receiver } from "../../../src/core/config/config.ts";
-import type { Message } from "../../../src/core/notify/message.ts";
-import type { ToldReceiver } from "../../../src/core/fleet/fleet-status.ts";
+import { type Message, wordsOf } from "../../../src/core/notify/message.ts";
 import type { Notice } from "../../../src/core/notify/plan.ts";
 import type { Condition } from "../../../src/core/notify/trouble.ts";
 import type { HealthState } from "../../../src/core/poll/health.ts";
@@ -37,7 +36,7 @@ export type Taking = { readonly hears: boolean; readonly answers: Delivery; read
 const DELIVERED: Delivery = { kind: "delivered", detail: "it answered 200" };
 export const TAKEN: Taking = { hears: true, answers: DELIVERED, afterMs: 100 };
 
-type Watched = { state: HealthState; incidents: Incident[]; isUnsure: boolean; isElsewhere: boolean };
+type Watched = { state: HealthState; incidents: Incident[]; isUnsure: boolean };
 
 /** Upstreams that fall and rise, a process that tells of them and may be killed, and what its receivers have heard. */
 export class NotifyWorld {
@@ -49,7 +48,6 @@ export class NotifyWorld {
   readonly logged: string[] = [];
   readonly upstreams: Map<string, Watched> = new Map();
   conditions: Condition[] = [];
-  toldByOthersAfterMs: number | undefined;
   take: (receiver: string, message: Message) => Taking = () => TAKEN;
   random: () => number = () => 0.5;
   #receivers: readonly Receiver[];
@@ -59,8 +57,7 @@ export class NotifyWorld {
 
   constructor(receivers: readonly Receiver[] = [sampleReceiver()], upstreams: readonly string[] = ["email"]) {
     this.#receivers = receivers;
-    for (const name of upstreams)
-      this.upstreams.set(name, { state: "up", incidents: [], isUnsure: false, isElsewhere: false });
+    for (const name of upstreams) this.upstreams.set(name, { state: "up", incidents: [], isUnsure: false });
   }
 
   get nowMs(): number {
@@ -88,23 +85,26 @@ export class NotifyWorld {
       onBug: (error) => {
         throw error;
       },
+      hear: () => Promise.resolve({ reign: "", told: undefined }),
       view: () => ({
         upstream: (name) => {
           const watched = this.upstreams.get(name);
           return watched && { ...watched, labels: { team: name.startsWith("a") ? "growth" : "core" } };
         },
-        incidentsOf: (name) => {
-          const watched = this.upstreams.get(name);
-          return watched?.isElsewhere === true ? undefined : watched?.incidents.toReversed();
-        },
+        elsewhere: () => [],
+        incidentsOf: (name) => this.upstreams.get(name)?.incidents.toReversed() ?? [],
         conditions: () => this.conditions,
-        status: () =>
-          sampleStatus({
+        isWatched: () => true,
+        words: (name) => {
+          const status = sampleStatus({
             nowMs: this.nowMs,
-            upstreams: [...this.upstreams.keys()].map((name) => sampleUpstreamStatus({ name })),
-          }),
+            upstreams: [...this.upstreams.keys()].map((each) => sampleUpstreamStatus({ name: each })),
+          });
+          const facts = status.facts(name);
+          return facts && wordsOf(facts, status);
+        },
+        of: this.upstreams.size,
         pageUrl: "https://pacewatch.example",
-        toldByOthersAfterMs: this.toldByOthersAfterMs,
       }),
     });
     this.#notifier = notifier;
@@ -115,16 +115,6 @@ export class NotifyWorld {
   reload(receivers: readonly Receiver[]): void {
     this.#receivers = receivers;
     this.#notifier?.change(receivers);
-  }
-
-  toldOf(name: string): readonly ToldReceiver[] {
-    return this.#notifier?.open.get(name) ?? [];
-  }
-
-  /** It is polled by another replica from now on, or was until now. */
-  moves(name: string, isElsewhere: boolean, told: readonly ToldReceiver[] = []): void {
-    this.#watched(name).isElsewhere = isElsewhere;
-    if (!isElsewhere) this.#notifier?.goOn(name, told);
   }
 
   /** In the middle of whatever it does. */
