@@ -173,7 +173,7 @@ export class AppFleet {
   bulletins(): readonly string[] {
     const { mode } = this.#joined.fleet;
     if (mode === "everywhere") return [];
-    return [...this.#config.budgetsOf.keys()].filter((name) =>
+    return [...this.#config.namesOf.keys()].filter((name) =>
       // Thousands have none, and need not be read.
       this.#published.get(viewKey(mode, name, ""))?.includes('"n":'),
     );

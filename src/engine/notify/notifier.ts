@@ -212,7 +212,9 @@ export class Notifier {
       this.#incidents.set(name, troubles);
     }
     this.#changed.clear();
-    const { open, ended } = foldConditions(this.#open, view.conditions(), nowMs, view.isWatched);
+    const { open, ended } = foldConditions(this.#open, view.conditions(), nowMs, (each) =>
+      view.isWatched(each),
+    );
     this.#open = open;
     this.#ended = [...this.#ended, ...ended].slice(-MOST_ENDED);
     for (const [name, troubles] of this.#incidents) {

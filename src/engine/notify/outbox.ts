@@ -1,12 +1,10 @@
 import type { Receiver } from "../../core/config/config.ts";
 import { type Message, type Telled, tellingsOf, type Telling } from "../../core/notify/message.ts";
 import {
-  type Due,
   FORGOTTEN_MS,
   type Notice,
   noticesOf,
   planFor,
-  type Scene,
   sendAtMs,
   type ToldBefore,
 } from "../../core/notify/plan.ts";
