@@ -26,6 +26,7 @@ import {
 import { type AnswerHead, type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import { cleanTexts } from "../exchange/clean-texts.ts";
 import { oneLine } from "../text/escape.ts";
+import { ownCopy } from "../text/own-copy.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 import type { Anchor } from "../time/time-in.ts";
 
@@ -155,10 +156,8 @@ function withSafeTexts(families: readonly LimitFamily[], withoutKeys: WithoutKey
     if (left < 0) break;
     safe.push([family, texts]);
   }
-  const clean = cleanTexts(
-    safe.flatMap(([, texts]) => texts),
-    withoutKeys,
-  );
+  const texts = safe.flatMap(([, each]) => each);
+  const clean = texts.length === 0 ? texts : ownCopy(cleanTexts(texts, withoutKeys));
   return safe.map(([family], index) => {
     const [key = "", unit = "", resource] = clean.slice(3 * index);
     return { ...family, key, unit, resource: family.resource && resource };

@@ -5,9 +5,10 @@ import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
+import { ownCopy } from "../text/own-copy.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { Histogram } from "./histogram.ts";
-import type { Exemplar, Labels, Summary } from "./sample.ts";
+import type { Exemplar, Summary } from "./sample.ts";
 
 /** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
 const REGISTERED = [
@@ -182,7 +183,7 @@ export class UpstreamAccounts implements Recorder {
     this.inFlight -= 1;
     const duration = (this.#durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);
-    duration.observe(seconds, new PollExemplar(poll, seconds));
+    duration.observe(seconds, exemplarOf(poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
     if (poll.cost !== undefined && poll.cost.units > 0)
@@ -241,28 +242,13 @@ function elapsedSeconds(durationMs: number): number {
 /** More characters than these, names included, no format allows. */
 const LONGEST_EXEMPLAR = 128;
 
-/** The newest poll of an outcome. */
-class PollExemplar implements Exemplar {
-  readonly value: number;
-  readonly atMs: number;
-  readonly #pollId: string;
-  readonly #requestId: string | undefined;
-
-  constructor({ id, endedAtMs, head }: Poll, seconds: number) {
-    this.value = seconds;
-    this.atMs = endedAtMs;
-    this.#pollId = id;
-    this.#requestId = head?.headers.find(({ value }) => value !== undefined)?.value;
-  }
-
-  /** With the provider's request id where it is known, unless it is too long. */
-  get labels(): Labels {
-    const labels = { poll_id: this.#pollId };
-    if (this.#requestId === undefined) return labels;
-    const both = { ...labels, request_id: this.#requestId };
-    const length = Object.entries(both).flat().join("").length;
-    return length > LONGEST_EXEMPLAR ? labels : both;
-  }
+/** Of the newest poll of an outcome, with the provider's request id where it is known, unless it is too long. */
+function exemplarOf({ id, endedAtMs, head }: Poll, seconds: number): Exemplar {
+  const requestId = head?.headers.find(({ value }) => value !== undefined)?.value ?? "";
+  const labels = { poll_id: id, request_id: requestId };
+  const length = Object.entries(labels).flat().join("").length;
+  const isShown = requestId !== "" && length <= LONGEST_EXEMPLAR;
+  return { value: seconds, atMs: endedAtMs, labels: isShown ? ownCopy(labels) : { poll_id: id } };
 }
 
 /** Not connected; no answer in time; answered with an error. */
