@@ -22,6 +22,16 @@ import { HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 type Answered = Extract<Exchange, { readonly kind: "answered" }>;
 
+type Question = {
+  readonly exchange: Exchange;
+  readonly expect: Expectation;
+  readonly advice: Advice | undefined;
+  readonly withoutKeys: WithoutKeys;
+  readonly json: (of?: Part) => JsonBody;
+  readonly facts: () => Facts;
+  readonly matcher: Matcher;
+};
+
 type Classification = {
   readonly outcome: PollOutcome;
   /** One sentence for people, escaped and capped. */
@@ -54,7 +64,8 @@ export function judgeExchange(
   const facts = once((): Facts =>
     exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
   );
-  const classification = classify(exchange, expect, told?.advice, withoutKeys, json, facts, matcher);
+  const question = { exchange, expect, advice: told?.advice, withoutKeys, json, facts, matcher };
+  const classification = classify(question);
   const advice = told && withRequestedPause(told, classification.outcome, facts);
   return { ...classification, advice, json };
 }
@@ -137,11 +148,7 @@ function isNoContent(stream: StreamRead | undefined): boolean {
 
 function classifyExpected(
   exchange: Answered,
-  expect: Expectation,
-  withoutKeys: WithoutKeys,
-  json: (of?: Part) => JsonBody,
-  facts: () => Facts,
-  matcher: Matcher,
+  { expect, withoutKeys, json, facts, matcher }: Question,
 ): Classification {
   const { head, body, stream } = exchange;
   const { status } = head;
@@ -180,26 +187,21 @@ function classifyExpected(
   }
   if (flaw !== undefined) return because("stream", `answered ${status}, but ${flaw}`);
   if (kind === "json") return asserted(ofBody());
-  switch (kind) {
-    case "empty":
-      return because("invalid_body", `answered ${status} with an empty body where JSON was expected`);
-    case "too_deep":
-      return because(
-        "invalid_body",
-        `answered ${status}, but its JSON nests deeper than ${MOST_LEVELS} levels`,
-      );
-    case "too_many":
-      return because("memory", `answered ${status}, but its JSON has more values than there is memory for`);
-    case "not_utf8":
-      return because("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
-    case "not_json": {
-      const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
-      const sentence = `answered ${status}, but its ${body.length} B are not JSON`;
-      return because("invalid_body", `${sentence}: they begin with "${beginning}"`);
-    }
-    default:
-      return kind satisfies never;
-  }
+  if (kind === "too_many")
+    return because("memory", `answered ${status}, but its JSON has more values than there is memory for`);
+  return because("invalid_body", `answered ${status}${flawOfBody(kind, body, withoutKeys)}`);
+}
+
+function flawOfBody(
+  kind: "empty" | "too_deep" | "not_utf8" | "not_json",
+  body: Uint8Array,
+  withoutKeys: WithoutKeys,
+): string {
+  if (kind === "empty") return " with an empty body where JSON was expected";
+  if (kind === "too_deep") return `, but its JSON nests deeper than ${MOST_LEVELS} levels`;
+  if (kind === "not_utf8") return `, but its ${body.length} B are not UTF-8`;
+  const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
+  return `, but its ${body.length} B are not JSON: they begin with "${beginning}"`;
 }
 
 const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
@@ -208,15 +210,8 @@ const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
 const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);
 
 /** A 429 or 402 is a refusal even if its body broke off, and whatever the config expects. */
-function classify(
-  exchange: Exchange,
-  expect: Expectation,
-  advice: Advice | undefined,
-  withoutKeys: WithoutKeys,
-  json: (of?: Part) => JsonBody,
-  facts: () => Facts,
-  matcher: Matcher,
-): Classification {
+function classify(question: Question): Classification {
+  const { exchange, expect, advice, facts } = question;
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
     return because(exchange.fault, `${exchange.detail}${after}`);
@@ -229,7 +224,7 @@ function classify(
   }
   const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
   if (isOk && rule === undefined && exchange.kind === "answered") {
-    return classifyExpected(exchange, expect, withoutKeys, json, facts, matcher);
+    return classifyExpected(exchange, question);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);
