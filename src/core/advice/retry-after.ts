@@ -1,8 +1,8 @@
 /** Headers ask us to wait: `Retry-After` and its like. */
 
 import type { Headers } from "../exchange/exchange.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
-import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
+import { SECOND_MS } from "../time/duration.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, UNIT_MS_BY_WORD } from "../time/time-in.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type AskedWait = { readonly waitMs: number | undefined; readonly malformed: number };
@@ -20,13 +20,6 @@ export function longerWait(a: AskedWait, b: AskedWait): AskedWait {
 const ASKING_NAME =
   /(?:^|-)(?:retry-after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$/;
 
-/** `ms`, `seconds`, `minutes`, `hours`; seconds where none is told. */
-export function unitMsOf(unit: string): number {
-  if (unit.startsWith("h")) return HOUR_MS;
-  if (unit.startsWith("min")) return MINUTE_MS;
-  return unit.startsWith("m") ? 1 : SECOND_MS;
-}
-
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
 /** The longest wait that is asked for holds. A date in the past asks for none. */
@@ -35,10 +28,11 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor): AskedWait {
   for (const [name, value] of headers) {
     const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
     if (asking === null) continue;
+    const unitMs = UNIT_MS_BY_WORD.get(asking[1] ?? "s") ?? SECOND_MS;
     const text = value.trim();
     // Sent twice, and joined on the way.
     for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])
-      wait = longerWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs()));
+      wait = longerWait(wait, readWait(each.trim(), unitMs, anchorMs()));
   }
   return wait;
 }

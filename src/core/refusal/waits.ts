@@ -1,8 +1,9 @@
 /** How long a refusal asks us to wait, in its body. */
 
-import { longerWait, NO_WAIT, readWait, unitMsOf, type AskedWait } from "../advice/retry-after.ts";
+import { longerWait, NO_WAIT, readWait, type AskedWait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
-import { durationAt } from "../time/time-in.ts";
+import { SECOND_MS } from "../time/duration.ts";
+import { durationAt, UNIT_MS_BY_WORD } from "../time/time-in.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
 export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
@@ -15,7 +16,7 @@ const ABOUT_WAITING =
 function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
   const unit = /\b(?:ms|millis|milliseconds|mins?|minutes?|hours?)\b/.exec(key)?.[0] ?? "s";
-  return readWait(text.trim(), unitMsOf(unit), anchorMs);
+  return readWait(text.trim(), UNIT_MS_BY_WORD.get(unit) ?? SECOND_MS, anchorMs);
 }
 
 /** A time is one to wait for only near one of these words, in the same sentence. */

@@ -1,10 +1,9 @@
 import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
-import { civilDayOf, twoDigits, weekdayOf } from "../time/civil-day.ts";
+import { dayText, twoDigits, weekdayOf, WEEKDAYS } from "../time/civil-day.ts";
 import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };
-const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 /** From then on, hours and minutes matter. */
 const SOON_MS = 6 * HOUR_MS;
@@ -50,8 +49,7 @@ function moment(atMs: number, nowMs: number): string {
   const aboutMs = Math.round(atMs / HOUR_MS) * HOUR_MS;
   const day = Math.floor(aboutMs / DAY_MS);
   if (leftMs < WEEKDAYS_MS) return `on ${WEEKDAYS[weekdayOf(day)] ?? ""} about ${timeOf(aboutMs)}`;
-  const { year, month, day: dayOfMonth } = civilDayOf(day);
-  return `on ${year}-${twoDigits(month)}-${twoDigits(dayOfMonth)}`;
+  return `on ${dayText(day)}`;
 }
 
 function timeOf(atMs: number): string {

@@ -54,6 +54,16 @@ export function dateTime(atMs: number): string {
   return `${dayText(Math.floor(atMs / DAY_MS))} ${timeText(atMs)}`;
 }
 
+export const WEEKDAYS = [
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+] as const;
+
 /** 0 is Sunday. */
 export function weekdayOf(dayNumber: number): number {
   return (((dayNumber + 4) % 7) + 7) % 7;

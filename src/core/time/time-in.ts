@@ -53,7 +53,7 @@ const UNIT_WORDS: readonly (readonly [words: string, ms: number])[] = [
   ["us µs", 1e-3],
   ["ns", 1e-6],
 ];
-const UNIT_MS_BY_WORD: ReadonlyMap<string, number> = new Map(
+export const UNIT_MS_BY_WORD: ReadonlyMap<string, number> = new Map(
   UNIT_WORDS.flatMap(([words, ms]) => words.split(" ").map((word) => [word, ms] as const)),
 );
 
