@@ -11,7 +11,7 @@ import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { Advice } from "../core/advice/advice.ts";
-import { adviceFor } from "../core/budget/concerned.ts";
+import { adviceFor } from "../core/budget/signals.ts";
 import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";

@@ -1,5 +1,4 @@
 import type { Advice } from "../advice/advice.ts";
-import { adviceFor } from "./concerned.ts";
 import { BudgetLedger, type BudgetPart, type BudgetStart } from "./budget-ledger.ts";
 import {
   type BudgetRestraint,
@@ -20,7 +19,7 @@ import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
-import type { Needs } from "./signals.ts";
+import { adviceFor, type Needs } from "./signals.ts";
 
 /** A request can still be counted for this long after it was sent: timeout and linger. */
 export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {

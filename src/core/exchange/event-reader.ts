@@ -22,15 +22,11 @@ export class EventReader {
   #name = "";
   #data: string | undefined;
   #endedInCr = false;
-  #isTooLong = false;
+  /** An event is longer than any may be: nothing is read any more. */
+  isTooLong = false;
 
   constructor(format: StreamFormat) {
     this.#isSse = format === "sse";
-  }
-
-  /** An event is longer than any may be: nothing is read any more. */
-  get isTooLong(): boolean {
-    return this.#isTooLong;
   }
 
   /** The events that end in this piece. Who stops asking gets none of the rest. */
@@ -45,7 +41,7 @@ export class EventReader {
       // In JSON a carriage return is white space.
       if (code !== LF && (code !== CR || !this.#isSse)) continue;
       if (at > from) this.#add(text.slice(from, at));
-      if (this.#isTooLong) return;
+      if (this.isTooLong) return;
       const event = this.#endLine();
       if (event !== undefined) yield event;
       if (code === CR && text.charCodeAt(at + 1) === LF) at += 1;
@@ -64,7 +60,7 @@ export class EventReader {
     if (this.#line === "" && part.startsWith(":")) this.#isComment = this.#isSse;
     if (this.#isComment) return;
     this.#line += part;
-    this.#isTooLong = this.#line.length + (this.#data?.length ?? 0) > EVENT_CHARS;
+    this.isTooLong = this.#line.length + (this.#data?.length ?? 0) > EVENT_CHARS;
   }
 
   #endLine(): StreamEvent | undefined {

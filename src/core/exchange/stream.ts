@@ -64,7 +64,8 @@ export class StreamFold {
   #last = "";
   #joined = "";
   #notJson = 0;
-  #end: StreamEnd | undefined;
+  /** Undefined while it goes on. */
+  end: StreamEnd | undefined;
   readonly #stream: Stream;
   readonly #reader: EventReader;
 
@@ -75,30 +76,25 @@ export class StreamFold {
     this.lastEventAtMs = nowMs;
   }
 
-  /** Undefined while it goes on. */
-  get end(): StreamEnd | undefined {
-    return this.#end;
-  }
-
   get hasCounted(): boolean {
     return this.#firstAtMs !== undefined;
   }
 
   add(piece: Uint8Array, nowMs: number): void {
     this.bytes += piece.length;
-    if (this.#end !== undefined) return;
+    if (this.end !== undefined) return;
     for (const event of this.#reader.read(piece)) {
       this.#take(event, nowMs);
-      if (this.#end !== undefined) return;
+      if (this.end !== undefined) return;
     }
-    if (this.#reader.isTooLong) this.#end = "too_long";
+    if (this.#reader.isTooLong) this.end = "too_long";
   }
 
   /** The answer has ended. */
   finish(nowMs: number): void {
-    const last = this.#end === undefined ? this.#reader.finish() : undefined;
+    const last = this.end === undefined ? this.#reader.finish() : undefined;
     if (last !== undefined) this.#take(last, nowMs);
-    this.#end ??= this.#stream.ends === "end" ? "complete" : "broke_off";
+    this.end ??= this.#stream.ends === "end" ? "complete" : "broke_off";
   }
 
   /** `stalledAtMs`: when it was given up waiting for the next event. */
@@ -118,7 +114,7 @@ export class StreamFold {
   /** After its end. */
   get read(): StreamRead {
     return {
-      end: this.#end ?? "broke_off",
+      end: this.end ?? "broke_off",
       events: this.events,
       bytes: this.bytes,
       first: this.#first === undefined ? undefined : ENCODER.encode(this.#first),
@@ -143,7 +139,7 @@ export class StreamFold {
     const { ends, counts, atMost } = this.#stream;
     this.lastEventAtMs = nowMs;
     if (ends !== "end" && "data" in ends && event.data === ends.data) {
-      this.#end = "complete";
+      this.end = "complete";
       return;
     }
     this.events += 1;
@@ -152,15 +148,15 @@ export class StreamFold {
     const end = ends !== "end" && "path" in ends ? ends : undefined;
     const json = mayFail || counts !== undefined || end !== undefined ? this.#jsonIn(event.data) : undefined;
     if (event.name === "error" || (mayFail && isError(json))) {
-      this.#end = "error";
+      this.end = "error";
       return;
     }
     const found = counts === undefined ? event.data : valueAt(json, counts.path);
     if (counts === undefined || (found !== undefined && found !== null && found !== "")) {
       this.#count(event.data, found, nowMs);
     }
-    if (end !== undefined && valueAt(json, end.path) === end.equals) this.#end ??= "complete";
-    else if (this.events >= atMost) this.#end ??= "left";
+    if (end !== undefined && valueAt(json, end.path) === end.equals) this.end ??= "complete";
+    else if (this.events >= atMost) this.end ??= "left";
   }
 
   #count(data: string, found: unknown, nowMs: number): void {
@@ -172,7 +168,7 @@ export class StreamFold {
     }
     this.#lastCountedAtMs = nowMs;
     if (typeof found === "string") this.#joined += found;
-    if (this.#joined.length > EVENT_CHARS) this.#end = "too_long";
+    if (this.#joined.length > EVENT_CHARS) this.end = "too_long";
   }
 }
 

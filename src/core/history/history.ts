@@ -1,6 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
-import { Evidence } from "./evidence.ts";
-import { Incidents } from "./incidents.ts";
+import { Evidence, Incidents } from "./incidents.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
@@ -9,8 +8,13 @@ import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
 import { availabilityOf, type AvailabilityWindow, POLLS_KEPT } from "../status/availability.ts";
-import { type LatencyQuantiles, latencyQuantiles } from "../status/latency.ts";
-import { type Columns, columnsOfBuckets, type Range } from "../status/timeline.ts";
+import {
+  type Columns,
+  columnsOfBuckets,
+  type LatencyQuantiles,
+  latencyQuantiles,
+  type Range,
+} from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
 export const FAILURES_KEPT = 20;
@@ -32,8 +36,10 @@ export class History implements Recorder {
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
   #skippedSincePoll: Map<string, SkipCount> | undefined;
   readonly startedAtMs: number;
-  #sinceMs: number;
-  #announcement: Announcement | undefined;
+  /** When the health last changed; of a bad one, with its first failure. */
+  sinceMs: number;
+  /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
+  announcement: Announcement | undefined;
   readonly values: KeptValues;
 
   /** `values` are newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
@@ -51,7 +57,7 @@ export class History implements Recorder {
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.startedAtMs = startedAtMs;
-    this.#sinceMs = sinceMs;
+    this.sinceMs = sinceMs;
     this.values = values ?? new KeptValues(restored?.values);
   }
 
@@ -77,7 +83,7 @@ export class History implements Recorder {
         this.#judged(event.poll);
         return;
       case "health_changed":
-        this.#sinceMs = this.#incidents.healthChanged(event);
+        this.sinceMs = this.#incidents.healthChanged(event);
         return;
       case "unwatched":
         this.#incidents.unwatched(this.lastPoll?.atMs);
@@ -85,16 +91,6 @@ export class History implements Recorder {
       default:
         event satisfies never;
     }
-  }
-
-  /** When the health last changed; of a bad one, with its first failure. */
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
-  get announcement(): Announcement | undefined {
-    return this.#announcement;
   }
 
   /** The newest last. */
@@ -151,7 +147,7 @@ export class History implements Recorder {
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
-    if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
+    if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.announcement = poll.announcement;
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.evidence.polled(status);

@@ -154,26 +154,18 @@ type Answer = Omit<Seen, "atMs"> & { readonly isCredit?: boolean | undefined };
 type Jump = { readonly from: ValuePoint; readonly to: number };
 
 class ValueTrack {
-  #points: ValuePoint[];
+  points: ValuePoint[];
   #jumps: readonly Jump[] = [];
   /** The last values as they came: three, or those of a credit. */
   #recent: readonly Seen[];
-  #seen: Seen | undefined;
+  /** The value as it came last. */
+  seen: Seen | undefined;
   #burns: readonly Burn[] | undefined;
 
   constructor(points: readonly ValuePoint[] = []) {
-    this.#points = [...points];
-    this.#seen = points.at(-1);
-    this.#recent = this.#seen === undefined ? [] : [this.#seen];
-  }
-
-  get points(): readonly ValuePoint[] {
-    return this.#points;
-  }
-
-  /** The value as it came last. */
-  get seen(): Seen | undefined {
-    return this.#seen;
+    this.points = [...points];
+    this.seen = points.at(-1);
+    this.#recent = this.seen === undefined ? [] : [this.seen];
   }
 
   /**
@@ -182,37 +174,37 @@ class ValueTrack {
    */
   get refillsAtMs(): number | undefined {
     const steady = middleOf(this.#recent);
-    const isOver = steady !== undefined && this.#seen !== undefined && this.#seen.value > steady.value;
-    return steady?.refillsAtMs ?? (isOver ? steady.atMs : this.#seen?.refillsAtMs);
+    const isOver = steady !== undefined && this.seen !== undefined && this.seen.value > steady.value;
+    return steady?.refillsAtMs ?? (isOver ? steady.atMs : this.seen?.refillsAtMs);
   }
 
   /** Computed once for all who ask before the next poll. */
   get burns(): readonly Burn[] {
-    return (this.#burns ??= burnsOf(this.#points, this.#seen?.atMs));
+    return (this.#burns ??= burnsOf(this.points, this.seen?.atMs));
   }
 
   add(atMs: number, { isCredit = false, ...answer }: Answer): void {
     // After the clock was set back, nobody knows when these were.
-    while ((this.#points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.#points.pop();
+    while ((this.points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.points.pop();
     const [pace] = isCredit ? this.burns : [];
-    this.#seen = { atMs, ...answer };
+    this.seen = { atMs, ...answer };
     this.#burns = undefined;
-    this.#recent = recentOf([...this.#recent.filter((seen) => seen.atMs < atMs), this.#seen], isCredit);
-    const newest = this.#points.at(-1);
+    this.#recent = recentOf([...this.#recent.filter((seen) => seen.atMs < atMs), this.seen], isCredit);
+    const newest = this.points.at(-1);
     const steady =
-      (isCredit ? lowOf(this.#recent, newest, pace?.perSecond) : middleOf(this.#recent)) ?? this.#seen;
+      (isCredit ? lowOf(this.#recent, newest, pace?.perSecond) : middleOf(this.#recent)) ?? this.seen;
     const refilled = this.#refilledAt(atMs, steady.value);
     const isNews = newest === undefined || steady.atMs > newest.atMs;
     // The lowest of several servers may have told it a while ago.
     if (isCredit && !isNews && atMs - newest.atMs < 2 * STEP_MS) return;
-    if (newest !== undefined && newest.atMs - (this.#points.at(-2)?.atMs ?? 0) < STEP_MS) this.#points.pop();
+    if (newest !== undefined && newest.atMs - (this.points.at(-2)?.atMs ?? 0) < STEP_MS) this.points.pop();
     else this.#thin(atMs);
-    this.#points.push({ atMs: isCredit && isNews ? steady.atMs : atMs, value: steady.value, refilled });
+    this.points.push({ atMs: isCredit && isNews ? steady.atMs : atMs, value: steady.value, refilled });
   }
 
   /** Sums what was added until now. A value that only returns to where it was lately had nothing added, nor spent. */
   #refilledAt(atMs: number, value: number): number {
-    const from = this.#points.at(-1);
+    const from = this.points.at(-1);
     if (from === undefined) return 0;
     const noise = LEAST_JUMP * Math.max(Math.abs(value), Math.abs(from.value));
     if (areAlike(value, from.value, noise)) return from.refilled;
@@ -229,9 +221,9 @@ class ValueTrack {
   #thin(nowMs: number): void {
     const closeFromMs = nowMs - HOUR_MS - STEP_MS;
     const fromMs = nowMs - LONGEST_WINDOW_MS - HOUR_MS;
-    this.#points = this.#points.filter((point, index) => {
+    this.points = this.points.filter((point, index) => {
       if (point.atMs >= closeFromMs) return true;
-      const next = this.#points[index + 1];
+      const next = this.points[index + 1];
       return point.atMs >= fromMs && (next === undefined || hourOf(next.atMs) !== hourOf(point.atMs));
     });
   }

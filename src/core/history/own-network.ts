@@ -2,7 +2,7 @@ import { outcomeOf } from "../exchange/outcome.ts";
 import { ON_THE_WAY, rowOf } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS } from "../time/duration.ts";
-import { hostOf } from "../status/neighbours.ts";
+import { hostOf } from "../status/status.ts";
 
 const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;

@@ -1,12 +1,12 @@
 /** Whether a config fits the limits of its upstreams, checked before any request is sent. */
 
-import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import type { Budget, Config, Fleet, Upstream } from "../config/config.ts";
+import { MINUTE_MS } from "../time/duration.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets } from "./crowding.ts";
 import { type Group, groupsOf } from "../fleet/groups.ts";
 import { type Finding, crowdedWarning, faultsOf, largeGroups, priceFaults, warningsOf } from "./findings.ts";
-import { stallTimes } from "./stall.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
@@ -52,5 +52,27 @@ export function prove(config: {
       .map(({ budgets: of, upstreams, pollsPerSecond }) => ({ budgets: of, upstreams, pollsPerSecond })),
     faults,
     warnings,
+  };
+}
+
+/**
+ * After how long without a poll an upstream of this config is stalled: three of its longest gaps, and a minute. A budget
+ * that a reload adds is silent until nothing of a former life can count, so without that silence every reload could page.
+ */
+export function stallTimes({
+  budgets,
+  upstreams,
+}: Pick<Config, "budgets" | "upstreams">): (upstream: Upstream) => number {
+  const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
+  const silentMs = new Map(
+    budgets.map(({ name, rates, lingerMs }) => [
+      name,
+      Math.max(...rates.map(({ perMs }) => perMs)) + lingerMs,
+    ]),
+  );
+  return ({ budgets: own, schedule }) => {
+    const longestSilenceMs =
+      Math.max(0, ...own.map((budget) => silentMs.get(budget) ?? 0)) + longestTimeoutMs;
+    return Math.ceil((3 * schedule.longestGapMs + longestSilenceMs) / 1000) * 1000 + MINUTE_MS;
   };
 }

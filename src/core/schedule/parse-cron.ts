@@ -1,8 +1,7 @@
 import { zoneSpans } from "../time/time-zone.ts";
 import { CronDays } from "./cron-days.ts";
-import { type Cron, CronExpression } from "./cron-expression.ts";
+import { type Cron, CronExpression, CronTimes } from "./cron-expression.ts";
 import { type FieldName, parseCronField } from "./cron-field.ts";
-import { CronTimes } from "./cron-times.ts";
 import { ZonedCron } from "./zoned-cron.ts";
 
 const HOURS_PER_DAY = 24;

@@ -1,6 +1,5 @@
 import { SKIPS } from "../exchange/outcome.ts";
-import { pollPhrase } from "./poll-phrase.ts";
-import { countOf, isTrouble, recentTrouble, recentWindow } from "./recent-trouble.ts";
+import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "./humanize.ts";
 import type { BudgetStatus, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
 

@@ -18,8 +18,7 @@ import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome } from "../exchange/reasons.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
 import type { Schedule } from "../schedule/schedule.ts";
-import type { LatencyQuantiles } from "./latency.ts";
-import type { Columns, Range } from "./timeline.ts";
+import type { Columns, LatencyQuantiles, Range } from "./timeline.ts";
 
 export type PollStatus = {
   readonly id: string;
@@ -226,4 +225,8 @@ function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "
 /** A query may hold a key, and a fragment is never sent: neither is shown. */
 export function urlWithoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, "");
+}
+
+export function hostOf(url: string): string {
+  return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
 }

@@ -9,7 +9,7 @@ import {
   POLL_IN_FILE_CHARS,
   POLLS_IN_FILE,
 } from "../../../src/core/exchange/bounds.ts";
-import { EVIDENCE_POLLS } from "../../../src/core/history/evidence.ts";
+import { EVIDENCE_POLLS } from "../../../src/core/history/incidents.ts";
 import { FAILURES_KEPT } from "../../../src/core/history/history.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { adviceFor } from "../../../src/core/budget/concerned.ts";
+import { adviceFor } from "../../../src/core/budget/signals.ts";
 import { sampleAdvice, sampleBudget } from "../../support/samples.ts";
 
 const MINUTE = { perMs: 60_000, label: "1m" };

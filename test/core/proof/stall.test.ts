@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stallTimes } from "../../../src/core/proof/stall.ts";
+import { stallTimes } from "../../../src/core/proof/proof.ts";
 import { sampleBudget, sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
 const small = { requests: 5, perMs: 1_000, label: "1s" };

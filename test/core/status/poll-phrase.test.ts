@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { REASON_NAMES, REASONS } from "../../../src/core/exchange/reasons.ts";
-import { lastPhase, pollPhrase } from "../../../src/core/status/poll-phrase.ts";
+import { lastPhase, pollPhrase } from "../../../src/core/status/recent-trouble.ts";
 import { samplePollStatus } from "../../support/samples.ts";
 
 test("every reason has words of its own", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { latencyQuantiles } from "../../../src/core/status/latency.ts";
+import { latencyQuantiles } from "../../../src/core/status/timeline.ts";
 import { availabilityOf } from "../../../src/core/status/availability.ts";
 import { pollStatusOf, urlWithoutQuery } from "../../../src/core/status/status.ts";
 
