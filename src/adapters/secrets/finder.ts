@@ -133,11 +133,12 @@ const DECODERS: readonly Decoder[] = [
   (text) => [text.replaceAll(/=(?:[ \t]*\r?\n|([0-9a-f]{2}))/gi, (_, hex?: string) => fromHex(hex))],
   // Pages put these into long words, so that they can be wrapped.
   (text) => [text.replaceAll(/<[^<>]*>/g, "")],
-  // Also from the middle of a run, as what is before it may not belong to it. Lists and lines of pieces are joined.
-  (text) => decodeRuns(text.replaceAll(/[\s"',]+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
+  // Also from the middle of a run, as what is before it may not belong to it. Lists and lines of pieces are joined, whatever is between them.
+  (text) => decodeRuns(text.replaceAll(/[^!-~]+|["',]+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
   // However its bytes are marked or kept apart: 0x74, \x{74}, \u{74}, \U00000074, 74h, "74", <74>.
   (text) => decodeRuns(text.replaceAll(/0x|[^a-z0-9]+|[uxh]/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
-  (text) => decodeRuns(text, /[a-z2-7]{13,}/gi, 8, "base32"),
+  // Words are not joined, as any text would be one run.
+  (text) => decodeRuns(text.replaceAll(/[^\s!-~]+/g, ""), /[a-z2-7]{13,}/gi, 8, "base32"),
   (text) => [codesIn(text, /\d+/g, 10)],
   (text) => [codesIn(text, /[0-7]+/g, 8)],
   (text) => [codesIn(text, /[01]{7,8}/g, 2)],

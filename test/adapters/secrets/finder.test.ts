@@ -82,6 +82,17 @@ test.each(["&#7;", "&#10;", "&#157;", "&#x7;", "&#x9d;"])("a key is found betwee
   expect(hide(key.split("").join(sign), key)).not.toMatch(/4.*c.*1.*f/);
 });
 
+describe.each(["&#7;", "&#157;", "&#x7;", "&#x9d;", "%07", String.raw`\x07`, "=07", "é"])(
+  "between signs like %s",
+  (sign) => {
+    test.each(["in base64", "in base32"])("a key %s is found", (how) => {
+      const key = "test-key-4c1f0c9a7e2b5d83";
+      const written = WRITINGS[how]?.(key) ?? "";
+      expect(hide(written.split("").join(sign), key)).toBe(WITHHELD);
+    });
+  },
+);
+
 test("a secret that contains another goes as a whole", () => {
   expect(hide("test-key-12", "test-key-1", "test-key-12")).toBe("<secret>");
 });
