@@ -94,7 +94,7 @@ async function post(
       payload: { type: "application/json", bytes: new TextEncoder().encode(body) },
       timeoutMs: answersWithinMs,
       connection: "fresh",
-      proxy: { kind: "env" },
+      proxy: "env",
       tls: DEFAULT_TLS,
       expect: { maxBodyBytes: SMALL_BODY_BYTES },
       denyAddresses,

@@ -78,7 +78,7 @@ describe("a config that says only what it must", () => {
         requestIdHeaders: [],
         objective: { availability: 0.995, latencyMs: 1000 },
         connection: "fresh",
-        proxy: { kind: "env" },
+        proxy: "env",
         tls: {
           caFile: undefined,
           certFile: undefined,
@@ -174,7 +174,7 @@ upstreams:
     requestIdHeaders: [],
     objective: { availability: 0.9990000000000001, latencyMs: 500 },
     connection: "reuse",
-    proxy: { kind: "url", url: "http://proxy.example.test:3128" },
+    proxy: "http://proxy.example.test:3128",
     tls: { serverName: "other.example.test", insecureSkipVerify: true },
     labels: { team: "growth" },
   });
@@ -944,7 +944,7 @@ upstreams:
       degradedAboveMs: 2000,
       objective: { availability: 0.99, latencyMs: 2000 },
       connection: "reuse",
-      proxy: { kind: "none" },
+      proxy: "none",
       tls: { insecureSkipVerify: true, serverName: "other.example.test" },
       labels: { team: "growth", tier: "gold" },
     });

@@ -75,7 +75,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     requestIdHeaders: [],
     objective: { availability: 0.995, latencyMs: 1_000 },
     connection: "fresh",
-    proxy: { kind: "none" },
+    proxy: "none",
     tls: {
       caFile: undefined,
       certFile: undefined,

@@ -30,16 +30,8 @@ export function hostOf(url: URL): string {
 
 /** The proxy for requests to this URL, if any. Throws where its address cannot be used. */
 export function chooseProxy(proxy: Proxy, url: URL, environment: Environment): ProxyServer | undefined {
-  switch (proxy.kind) {
-    case "none":
-      return undefined;
-    case "url":
-      return parseProxy(proxy.url, "proxy");
-    case "env":
-      return proxyFromEnvironment(url, environment);
-    default:
-      return proxy satisfies never;
-  }
+  if (proxy === "none") return undefined;
+  return proxy === "env" ? proxyFromEnvironment(url, environment) : parseProxy(proxy, "proxy");
 }
 
 function proxyFromEnvironment(url: URL, environment: Environment): ProxyServer | undefined {

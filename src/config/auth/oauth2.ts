@@ -72,7 +72,7 @@ export const oauth2: AuthKind<AuthOf<"oauth2">> = {
       kind: "oauth2",
       secret,
       // Its upstream has the budgets and the proxy of a token request that says nothing of them.
-      token: { ...token, url: new URL(url).href, budgets: namesOf(budget ?? []), proxy: { kind: "env" } },
+      token: { ...token, url: new URL(url).href, budgets: namesOf(budget ?? []), proxy: "env" },
     }),
     encode: ({ secret, token: { budgets, ...token } }) => ({
       ...token,

@@ -33,7 +33,6 @@ import { encoded } from "../keys/encode.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
 import {
   checked,
-  codec,
   duration,
   filledList,
   flag,
@@ -215,17 +214,10 @@ const tls: z.ZodType<Tls> = named(
   {},
 );
 
-const proxy: z.ZodType<Proxy> = codec(
-  checked((value) => {
-    const fault = value === "env" || value === "none" ? undefined : urlFault(value);
-    return fault === undefined ? undefined : `env, none or ${fault}`;
-  }, "env, none or a URL").meta({ pattern: PROXY_PATTERN }),
-  {
-    decode: (written) =>
-      written === "env" || written === "none" ? { kind: written } : { kind: "url", url: written },
-    encode: (proxy) => (proxy.kind === "url" ? proxy.url : proxy.kind),
-  },
-);
+const proxy: z.ZodType<Proxy> = checked((value) => {
+  const fault = value === "env" || value === "none" ? undefined : urlFault(value);
+  return fault === undefined ? undefined : `env, none or ${fault}`;
+}, "env, none or a URL").meta({ pattern: PROXY_PATTERN });
 
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 

@@ -234,10 +234,8 @@ export const DEFAULT_TLS: Tls = {
   insecureSkipVerify: false,
 };
 
-export type Proxy =
-  | { readonly kind: "env" }
-  | { readonly kind: "none" }
-  | { readonly kind: "url"; readonly url: string };
+/** `env`, as the usual variables say, `none`, or its URL. */
+export type Proxy = string;
 
 export type Upstream = {
   readonly name: string;

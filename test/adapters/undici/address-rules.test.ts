@@ -147,7 +147,7 @@ test("an address in the config is looked at too, its own and that of a proxy", a
   const detail = "no poll may connect to 127.0.0.1: see deny_addresses";
   const direct = await pollOf({ url: upstream.url, denyAddresses });
   expect(brokenOf(direct)).toMatchObject({ fault: "connect", detail });
-  const proxy = { kind: "url", url: upstream.url } as const;
+  const proxy = upstream.url;
   const proxied = await pollOf({ url: "http://api.example.test/", proxy, denyAddresses });
   expect(brokenOf(proxied)).toMatchObject({ fault: "connect", detail });
   const behind = await pollOf({ url: "http://169.254.169.254/", proxy, denyAddresses: undefined });

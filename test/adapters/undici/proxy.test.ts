@@ -40,10 +40,7 @@ const passesTo =
 const startSecure = (script = greets): Promise<RawUpstream> =>
   startUpstream(script, { tls: { cert: made.server.cert, key: made.server.key } });
 
-const over = (proxy: RawUpstream, user = "") => ({
-  kind: "url" as const,
-  url: proxy.url.replace("://", `://${user}`),
-});
+const over = (proxy: RawUpstream, user = ""): string => proxy.url.replace("://", `://${user}`);
 
 test("plain requests go to the proxy with their whole address", async () => {
   const proxy = await startUpstream(greets);
@@ -191,7 +188,7 @@ test("the proxy's own credentials go to the proxy alone, and come out nowhere", 
   const upstream = await startSecure();
   const tunnel = await startUpstream(passesTo(upstream));
   const environment = { https_proxy: tunnel.url.replace("://", "://robot:test%2Fpass@") };
-  await pollOnce(upstream, { proxy: { kind: "env" }, tls: trusting }, { environment });
+  await pollOnce(upstream, { proxy: "env", tls: trusting }, { environment });
   const pair = Buffer.from("robot:test/pass").toString("base64");
   expect(tunnel.requests[0]).toContain(`Proxy-Authorization: Basic ${pair}`);
   expect(upstream.requests[0]).not.toMatch(/proxy-authorization/i);
@@ -202,7 +199,7 @@ test("the proxy's own credentials go to the proxy alone, and come out nowhere", 
   });
   const observation = await pollOnce(
     refusing,
-    { url: "http://upstream.test/", proxy: { kind: "env" } },
+    { url: "http://upstream.test/", proxy: "env" },
     { environment: { http_proxy: refusing.url.replace("://", "://robot:test%2Fpass@") } },
   );
   expect(refusing.requests[0]).toContain(`Proxy-Authorization: Basic ${pair}`);
@@ -221,7 +218,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
   ["https://api.test/", { all_proxy: "https://all" }, "all:443"],
   ["https://api.test/", { all_proxy: "http://[::1]:3128" }, "::1:3128"],
 ])("%s with %j goes through %s", (url, environment, expected) => {
-  const proxy = chooseProxy({ kind: "env" }, new URL(url), environment);
+  const proxy = chooseProxy("env", new URL(url), environment);
   expect(proxy === undefined ? undefined : `${proxy.host}:${proxy.port}`).toBe(expected);
 });
 
@@ -258,21 +255,20 @@ test.each<[string, string, boolean]>([
   [" , ,", "http://api.test/", false],
 ])('no_proxy "%s" for %s: %s', (list, url, exempt) => {
   const environment = { all_proxy: "http://proxy:1", no_proxy: list };
-  expect(chooseProxy({ kind: "env" }, new URL(url), environment) === undefined).toBe(exempt);
+  expect(chooseProxy("env", new URL(url), environment) === undefined).toBe(exempt);
 });
 
 test("a proxy in the config goes before the environment, and none means none", () => {
   const environment = { all_proxy: "http://env:1", no_proxy: "*" };
   const url = new URL("http://api.test/");
-  expect(chooseProxy({ kind: "url", url: "http://own:2" }, url, environment)?.host).toBe("own");
-  expect(chooseProxy({ kind: "none" }, url, { all_proxy: "http://env:1" })).toBeUndefined();
+  expect(chooseProxy("http://own:2", url, environment)?.host).toBe("own");
+  expect(chooseProxy("none", url, { all_proxy: "http://env:1" })).toBeUndefined();
 });
 
 test.each(["socks5://user:test-pass@proxy:1", "http://user:test-pass@pro xy", "http://user:test-pass@"])(
   "a proxy that cannot be used is refused without its password",
   (address) => {
-    const choose = (): unknown =>
-      chooseProxy({ kind: "env" }, new URL("http://api.test/"), { http_proxy: address });
+    const choose = (): unknown => chooseProxy("env", new URL("http://api.test/"), { http_proxy: address });
     expect(choose).toThrow('cannot use the proxy: "http_proxy" must be an http or https URL');
     expect(choose).not.toThrow(/test-pass/);
   },

@@ -58,7 +58,7 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
     requestIdHeaders: [],
     objective: { availability: 0.995, latencyMs: 1000 },
     connection: "fresh",
-    proxy: { kind: "env" },
+    proxy: "env",
     tls: {
       caFile: undefined,
       certFile: undefined,
@@ -130,7 +130,7 @@ describe("token requests", () => {
     scopes: [],
     parameters: {},
     budgets: ["api"],
-    proxy: { kind: "env" },
+    proxy: "env",
     caFile: undefined,
   } as const;
   const auth = { kind: "oauth2", secret: { from: "env", variable: "CLIENT_SECRET" }, token } as const;
