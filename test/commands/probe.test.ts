@@ -53,7 +53,7 @@ upstreams:
     auth: { bearer: { env: EMAIL_KEY } }
     budget: email
     every: 1m
-    timeout: ${changes.timeout ?? "900ms"}
+    timeout: ${changes.timeout ?? "700ms"}
     proxy: ${changes.proxy ?? "none"}
 `,
   );

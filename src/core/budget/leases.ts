@@ -32,7 +32,7 @@ export function paceGapMs(rates: readonly LeaseRate[]): number {
  * Timers wake by the millisecond, and late. What was due meanwhile may catch up this much time in one burst: so in any
  * stretch of a process's life there are at most 1 + (its length + this) / gap requests.
  */
-export const PACE_BURST_MS = 20;
+export const PACE_BURST_MS = 100;
 
 /**
  * After this time nothing that was sent before now counts any more, with the same margin as a lease. `uncountedMs`:
