@@ -16,12 +16,17 @@ const USAGE = `npm run build && npm run attack -- [options]
   --upstreams 2,200  numbers of upstreams, from 1 to 10000, one daemon for each
   --seconds 10       for each attack, from 1 to 60
   --only TEXT        only attacks whose name contains it
+  --answers          only those by what upstreams answer
   --write            put the figures into docs/threat-model.md
   --help             this text, and the names of all attacks
 `;
 
 const PAGE = new URL("../docs/threat-model.md", import.meta.url);
 const BUNDLE = new URL("../dist/bin/pacewatch.mjs", import.meta.url);
+
+/** Of what upstreams answer, no other upstream and no probe may notice more. */
+const MOST_GAP_MS = 2_000;
+const MOST_PROBE_MS = 1_000;
 
 process.exitCode = await main();
 
@@ -31,6 +36,7 @@ async function main(): Promise<number> {
       upstreams: { type: "string", default: "2,200" },
       seconds: { type: "string", default: "10" },
       only: { type: "string", default: "" },
+      answers: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -46,7 +52,9 @@ async function main(): Promise<number> {
     console.error("cannot attack: --upstreams must be numbers from 1 to 10000, and --seconds from 1 to 60");
     return 2;
   }
-  const attacks = known.filter(({ name }) => name.includes(values.only));
+  const attacks = known.filter(
+    ({ name, hostility }) => name.includes(values.only) && (!values.answers || hostility !== undefined),
+  );
   if (attacks.length === 0) {
     console.error(
       `cannot attack: --only must be a part of an attack's name, received ${values.only}; see --help`,
@@ -67,7 +75,13 @@ async function main(): Promise<number> {
     await writeFile(PAGE, withFigures(await readFile(PAGE, "utf8"), all));
     console.log("wrote docs/threat-model.md");
   }
-  return all.some(({ ended }) => ended !== undefined) ? 1 : 0;
+  const byAnswers = new Set(known.filter(({ hostility }) => hostility !== undefined).map(({ name }) => name));
+  const isDelayed = ({ attack, longestGapMs, probes, probesBeside }: Endured): boolean =>
+    byAnswers.has(attack) &&
+    (longestGapMs > MOST_GAP_MS || Math.max(probes.longestMs, probesBeside.longestMs) > MOST_PROBE_MS);
+  const bad = all.filter((endured) => endured.ended !== undefined || isDelayed(endured));
+  for (const endured of bad) console.error(`it must not be so: ${rowsOf([endured])[0]?.join(" | ")}`);
+  return bad.length === 0 ? 0 : 1;
 }
 
 function tell(endured: Endured): void {

@@ -10,6 +10,8 @@ import { StateBuffer } from "../../src/adapters/sqlite/buffer.ts";
 import { StateRecorder } from "../../src/adapters/sqlite/recorder.ts";
 import { JournaledLedger } from "../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { limitFieldOf } from "../../src/core/advice/field-name.ts";
+import { cut } from "../../src/core/refusal/words.ts";
 import { SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
 import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
@@ -19,6 +21,8 @@ import { type Answer, meet } from "./worst-answers.ts";
 
 const TURNS = 300;
 const UPSTREAMS = 4;
+/** Far more than any of what is shared may hold. */
+const SHARED = 1_000;
 /** All that an answer says is made of it. */
 const MARK = "zq7";
 const mute = (): void => {};
@@ -120,10 +124,19 @@ async function textsInMemory(): Promise<readonly { readonly text: string; readon
   return found;
 }
 
-// What all upstreams share is bounded by itself, and full after these.
+/** What all upstreams share is bounded by itself: the meanings of the newest names and sentences, all forgotten once they are many. */
+function forgetShared(): void {
+  for (let other = 0; other <= SHARED; other += 1) {
+    limitFieldOf(`x-other-${other}`);
+    cut(`other ${other}`);
+  }
+}
+
 const lives = Array.from({ length: UPSTREAMS }, life);
+forgetShared();
 const before = await textsInMemory();
 for (let more = 0; more < UPSTREAMS; more += 1) lives.push(life());
+forgetShared();
 const after = await textsInMemory();
 const byKind = new Map<string, number>();
 for (const [sign, texts] of [

@@ -123,7 +123,8 @@ export class LogRecorder implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    this.#lastPoll = poll;
+    // It stays until the next one, and the body may be long.
+    this.#lastPoll = poll.excerpt === undefined ? poll : { ...poll, excerpt: undefined };
     this.#announced(poll);
     this.#valuesRead(poll);
     this.#charged(poll);

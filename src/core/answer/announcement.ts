@@ -1,6 +1,7 @@
 /** An API announces its own end by `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
 
 import type { Headers, WithoutKeys } from "../exchange/exchange.ts";
+import { ownCopy } from "../text/own-copy.ts";
 import { capText, escapeText, oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
@@ -25,7 +26,7 @@ export type Announcement = {
 const LONGEST_HEADER = 4_000;
 const LONGEST_TARGET = 500;
 const LONGEST_WARNING = 300;
-const MOST_LINKS = 6;
+const MOST_LINKS = 3;
 
 /** Undefined where the answer announces nothing, as nearly all do. */
 export function readAnnouncement(
@@ -64,7 +65,9 @@ export function readAnnouncement(
     isDeprecated,
     deprecatedAtMs,
     sunsetAtMs,
-    links: links.slice(0, MOST_LINKS).map(({ rel, target }) => ({ rel, target: withoutKeys(target) })),
+    links: ownCopy(
+      links.slice(0, MOST_LINKS).map(({ rel, target }) => ({ rel, target: withoutKeys(target) })),
+    ),
     warning: warning === undefined ? undefined : withoutKeys(warning),
   };
 }

@@ -65,7 +65,7 @@ export const MOST_HEADERS_KEPT = 12;
 export const KEPT_POLL_BYTES = 400;
 export const KEPT_DETAIL_BYTES = 280;
 /** All texts of its answers that are in memory: failures, their evidence, limits, an announcement. */
-export const KEPT_BYTES_AN_UPSTREAM = 25_000;
+export const KEPT_BYTES_AN_UPSTREAM = 20_000;
 /** A poll in the state file, and how many of an upstream are there at most. */
 export const POLL_IN_FILE_CHARS = 1_000;
 export const POLLS_IN_FILE = 1_000;
