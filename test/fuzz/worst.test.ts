@@ -50,6 +50,30 @@ const FOUND: readonly Recipe[] = [
     piece: 3,
     coding: "zebra",
   },
+  {
+    status: 402,
+    headers: [
+      { name: 3, value: 8, times: 354, headers: 12 },
+      { name: 8, value: 11, times: 4, headers: 409 },
+      { name: 11, value: 15, times: 2_819, headers: 1_912 },
+      { name: 9, value: 5, times: 4_764, headers: 55 },
+      { name: 9, value: 3, times: 4, headers: 3 },
+    ],
+    shape: "keys",
+    piece: 0,
+    coding: "br",
+  },
+  {
+    status: 402,
+    headers: [
+      { name: 3, value: 8, times: 354, headers: 12 },
+      { name: 8, value: 11, times: 4, headers: 409 },
+      { name: 3, value: 13, times: 18, headers: 651 },
+    ],
+    shape: "error",
+    piece: 4,
+    coding: "zebra",
+  },
   // Each of what is kept, and each of its longest.
   {
     status: 500,
