@@ -1,7 +1,8 @@
-#!/usr/bin/env -S sh -c 'f=--disable-sigusr1; node $f -v >&- 2>&- || f=; exec node $f "$0" "$@"'
+#!/usr/bin/env -S sh -c 'trap "" HUP; f=--disable-sigusr1; node $f -v >&- 2>&- || f=; exec node $f "$0" "$@"'
 // By default Node.js answers SIGUSR1 with a debugger that every user of this machine can connect to. Only this flag
 // prevents that from the first moment on. Started without it, the first statement below does, once Node.js comes to it.
-// Before 22.14 Node.js does not know the flag: the line above leaves it out then, for the sentence below.
+// Before 22.14 Node.js does not know the flag: the line above leaves it out then, for the sentence below. SIGHUP asks for a
+// reload, so that shell ignores it. Node.js resets what it inherits: until it comes to the statements below, SIGHUP ends it.
 //
 // Plain JavaScript, so that an old Node.js prints that sentence instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,6 +23,18 @@ function namesIn(families: Families): readonly string[] {
 }
 
 describe.concurrent("a reload is asked for", () => {
+  it("while the shell still looks for its Node.js, and nothing ends", async () => {
+    await using folder = await openConfigFolder("");
+    const looked = `[ "$2" = -v ] && kill -HUP $PPID; exec "${process.execPath}" "$@"`;
+    await writeFile(join(folder.folder, "node"), `#!/bin/sh\n${looked}\n`, { mode: 0o755 });
+    const child = spawn("bin/pacewatch.mjs", ["--version"], {
+      cwd: join(import.meta.dirname, "../../.."),
+      env: { PATH: `${folder.folder}:${process.env["PATH"]}` },
+      stdio: "ignore",
+    });
+    expect(await once(child, "close")).toEqual([0, null]);
+  });
+
   it("by SIGHUP, whatever the lifecycle setting says", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     await using folder = await openConfigFolder({ ...configOf(upstream, ["email"]), web: {} });
