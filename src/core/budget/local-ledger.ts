@@ -84,7 +84,7 @@ export class LocalLedger implements RunningLedger {
       if (settlement === "unsent") this.#notify(ledger.budget.name);
     };
     // A lease in memory is held until it is settled, however long this process is stopped.
-    return leaseOf(always, onSettled, charge);
+    return leaseOf(() => true, onSettled, charge);
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
@@ -250,9 +250,5 @@ export class LocalLedger implements RunningLedger {
 function invert(namesOf: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, readonly string[]> {
   const pairs = [...namesOf].flatMap(([name, others]) => others.map((other) => ({ name, other })));
   const byOther = Map.groupBy(pairs, ({ other }) => other);
-  return new Map([...byOther].map(([other, named]) => [other, named.map(({ name }) => name)]));
-}
-
-function always(): boolean {
-  return true;
+  return new Map([...byOther].map(([other, each]) => [other, each.map(({ name }) => name)]));
 }

@@ -30,9 +30,6 @@ export const NOBODY_KNOWS: number = Infinity;
 /** Units by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
 
-/** Thousands of budgets share it: an empty map takes 200 bytes. */
-const NONE: QuotaBuckets = new Map();
-
 /** In units. `requests` includes those that are unconfirmed: they may have been sent, or not. */
 export type QuotaRow = {
   /** Or what it may spend: see `spendOf`. */
@@ -67,9 +64,7 @@ export class QuotaCount {
     this.#nowMs = nowMs;
     this.#onChanged = onChanged;
     this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
-    const doubtful = restored.filter(({ unconfirmed }) => unconfirmed > 0);
-    this.#unconfirmed =
-      doubtful.length === 0 ? NONE : new Map(doubtful.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
+    this.#unconfirmed = new Map(restored.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
   }
 
   /** Undefined for a budget without a quota: the file hears nothing of it. */
