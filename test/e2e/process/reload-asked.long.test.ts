@@ -27,8 +27,7 @@ describe.concurrent("a reload is asked for", () => {
     await using folder = await openConfigFolder("");
     const looked = `[ "$2" = -v ] && kill -HUP $PPID; exec "${process.execPath}" "$@"`;
     await writeFile(join(folder.folder, "node"), `#!/bin/sh\n${looked}\n`, { mode: 0o755 });
-    const child = spawn("bin/pacewatch.mjs", ["--version"], {
-      cwd: join(import.meta.dirname, "../../.."),
+    const child = spawn(join(import.meta.dirname, "../../../bin/pacewatch.mjs"), ["--version"], {
       env: { PATH: `${folder.folder}:${process.env["PATH"]}` },
       stdio: "ignore",
     });
