@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { KEPT_BYTES_AN_UPSTREAM } from "../../src/core/exchange/bounds.ts";
 
-/** Without the copies in `cleanTexts` and `keptTexts` it was 72 kB: a part of a text keeps the whole of it. */
+/** Without the copies in `withSafeTexts`, `exemplarOf` and `keptTexts` it was 72 kB: a part of a text keeps the whole of it. */
 test("of all that the answers of one upstream said, a bounded number of bytes stays in memory", async () => {
   const main = new URL("./kept-main.ts", import.meta.url).pathname;
   const { stdout } = await promisify(execFile)(process.execPath, [main]);

@@ -54,15 +54,9 @@ export function dateTime(atMs: number): string {
   return `${dayText(Math.floor(atMs / DAY_MS))} ${timeText(atMs)}`;
 }
 
-export const WEEKDAYS = [
-  "Sunday",
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-] as const;
+export const WEEKDAYS: readonly string[] = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(
+  " ",
+);
 
 /** 0 is Sunday. */
 export function weekdayOf(dayNumber: number): number {
