@@ -22,7 +22,8 @@ const slackText = object({ type: constant("text"), text: TEXT, style: object({ b
 const slackLink = object({ type: constant("link"), url: TEXT });
 
 export const DOCUMENTED: Readonly<Record<Exclude<ReceiverKind, "webhook">, Schema>> = {
-  // https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+  // https://docs.slack.dev/reference/block-kit/blocks/rich-text-block, and of its elements
+  // https://docs.slack.dev/reference/block-kit/block-elements/rich-text-section-element
   slack: object({
     text: TEXT,
     unfurl_links: constant(false),
@@ -46,7 +47,8 @@ export const DOCUMENTED: Readonly<Record<Exclude<ReceiverKind, "webhook">, Schem
     allowed_mentions: object({ parse: list({ enum: ["roles", "users", "everyone"] }) }),
     flags: constant(1 << 2),
   }),
-  // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
+  // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using, and of plain text
+  // https://learn.microsoft.com/adaptive-cards/schema-explorer/text-run
   teams: object({
     type: constant("message"),
     attachments: list(
@@ -95,7 +97,7 @@ export const DOCUMENTED: Readonly<Record<Exclude<ReceiverKind, "webhook">, Schem
     },
     ["topic", "title", "message", "priority", "tags"],
   ),
-  // https://core.telegram.org/bots/api#sendmessage
+  // https://core.telegram.org/bots/api#sendmessage: places in the text are counted in UTF-16, as in JavaScript
   telegram: object({
     chat_id: { type: ["string", "integer"] },
     text: { ...TEXT, maxLength: 4_096 },
@@ -108,7 +110,7 @@ export const DOCUMENTED: Readonly<Record<Exclude<ReceiverKind, "webhook">, Schem
     ),
     link_preview_options: object({ is_disabled: constant(true) }),
   }),
-  // https://developer.pagerduty.com/docs/events-api-v2-overview
+  // https://github.com/PagerDuty/api-schema/blob/main/reference/events-v2/openapiv3.json
   pagerduty: {
     oneOf: [
       object({
@@ -137,7 +139,7 @@ export const DOCUMENTED: Readonly<Record<Exclude<ReceiverKind, "webhook">, Schem
       ),
     ],
   },
-  // postableAlerts of api/v2/openapi.yaml
+  // postableAlerts of https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
   alertmanager: list(
     object(
       {
