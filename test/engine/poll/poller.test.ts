@@ -35,7 +35,7 @@ type World = {
 
 async function world(
   answer: (turn: number) => Observation,
-  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream> } = {},
+  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream>; holds?: () => boolean } = {},
 ): Promise<World> {
   const clock = new VirtualClock();
   const upstream = sampleUpstream(changes.upstream);
@@ -51,6 +51,7 @@ async function world(
     ledger,
     queue: new LeaseQueue(ledger, clock, onBug),
     recorder,
+    holds: changes.holds,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
   });
@@ -394,4 +395,17 @@ test("a slot that one of several budgets held back says which one", async () => 
     { cause: "backoff", budget: "account" },
   ]);
   expect(probe.sentAtMs).toHaveLength(2);
+});
+
+test("three slots whose right to send ended before they were sent leave it unknown, as three that were skipped do", async () => {
+  let isHeld = true;
+  const unsent: Exchange = { ...TIMED_OUT, sent: false };
+  const answer = (): Observation => observed(isHeld ? answered(200) : unsent);
+  const { clock, poller, recorder } = await world(answer, { holds: () => isHeld });
+  for (const held of [true, false, false, false]) {
+    isHeld = held;
+    poller.slot("schedule", clock.now());
+    await clock.advance(15_000);
+  }
+  expect(recorder.story.filter((line) => line.includes("->"))).toEqual(["unknown -> up", "up -> unknown"]);
 });
