@@ -8,4 +8,10 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     change: "&& becomes ||",
     why: "the expression before it lets only units through; this line tells the compiler",
   },
+  {
+    file: "src/engine/poll/token-source.ts",
+    text: "if (head === undefined) return 0;",
+    change: "0 becomes 1",
+    why: "a pause of a millisecond is over long before the next request is due, a minute later",
+  },
 ];
