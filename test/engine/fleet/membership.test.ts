@@ -321,6 +321,39 @@ test("what was missed while nobody held an upstream is known to whoever takes ov
   expect(gained?.unheldMs).toBeLessThan(2 * TTL_MS);
 });
 
+test("what is told of an upstream is told once, until it changes or is told of again", async () => {
+  const world = worldOf();
+  const [a] = await settled(world, "a");
+  if (a === undefined) throw new Error("one began");
+  const told: string[] = [];
+  const { board } = world.boards;
+  const tell = board.tell.bind(board);
+  board.tell = (time, news) => {
+    told.push(...news.records.values());
+    return tell(time, news);
+  };
+  const texts = ["up", "up", "down", undefined, "down"];
+  for (const text of texts) {
+    if (text === undefined) a.records.delete("u:upstream-0");
+    else a.records.set("u:upstream-0", text);
+    await world.clock.advance(2 * BEAT_MS);
+  }
+  expect(told).toEqual(["up", "down", "down"]);
+});
+
+test("who has stopped in order is no member any more, and who was killed is one for as long as its session", async () => {
+  const world = worldOf();
+  const [a, b, c] = await settled(world, "a", "b", "c");
+  const members = (): string => (c?.membership.members ?? []).map(({ name }) => name).join("");
+  const closed = a?.membership.close();
+  kill(b);
+  await world.clock.advance(BEAT_MS + 500);
+  await closed;
+  expect(members()).toBe("bc");
+  await world.clock.advance(TTL_MS);
+  expect(members()).toBe("c");
+});
+
 test("a pause is told to all at once, and again to a board that was emptied", async () => {
   const world = worldOf();
   const [a, b] = await settled(world, "a", "b");

@@ -12,7 +12,7 @@ const POLL = { quota: "api spend", budget: "api", units: MOST };
 
 type Replica = { readonly draws: QuotaDraws; readonly quotas: Quotas };
 
-function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number): Replica {
+function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number, name = ""): Replica {
   const spend = { most, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
   const quotas = new Quotas(clock);
   quotas.change(sampleConfig({ budgets: [sampleBudget({ spend })] }));
@@ -20,7 +20,7 @@ function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number): 
     board: boards.boardFor(() => false),
     quotas,
     ttlMs: 10_000,
-    name: "",
+    name,
     demandOf: () => ({ perSecond: MOST / 1_800, most: MOST }),
     onBug: (error) => {
       throw error;
@@ -65,4 +65,23 @@ test("what was drawn for an hour and not used goes back, so that the quota lasts
   const next = openReplica(clock, boards, most);
   await Promise.all([next.draws.draw(POLL.quota), clock.advance(10)]);
   expect(next.quotas.of(POLL.quota).used).toBeGreaterThanOrEqual(sent * COST);
+});
+
+test("where each replica has a part, used is what all have drawn; where one holds the budget, what it has sent", async () => {
+  const clock = new VirtualClock();
+  for (const [names, used] of [
+    [["a", "b"], 2 * MOST + COST],
+    [[""], COST],
+  ] as const) {
+    const boards = new VirtualBoards(clock);
+    const replicas = names.map((name) => openReplica(clock, boards, 100_000, name));
+    for (const { draws } of replicas) await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
+    const [first] = replicas;
+    const count = first?.quotas.of(POLL.quota);
+    count?.end(count.send(MOST), COST);
+    for (const { draws } of replicas) await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
+    expect(first?.draws.usedOf(POLL.quota)).toBeGreaterThanOrEqual(used);
+    if (names.length === 1) expect(first?.draws.usedOf(POLL.quota)).toBe(used);
+    expect(first?.draws.usedOf("of nothing")).toBeUndefined();
+  }
 });
