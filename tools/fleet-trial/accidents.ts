@@ -194,7 +194,8 @@ async function recovered(fleet: Fleet, mode: Scene["mode"]): Promise<void> {
   if (mode === "shard") await fleet.settled();
   const sinceMs = monotonicMs();
   if (mode === "shard") return fleet.allPolled(sinceMs);
-  for (const { life } of fleet.current) await fleet.allPolled(sinceMs, (request) => request.life === life);
+  for (const { life, hasEnded } of fleet.current)
+    if (!hasEnded) await fleet.allPolled(sinceMs, (request) => request.life === life);
 }
 
 /** The longest silence of an upstream of the gentle budget. */
