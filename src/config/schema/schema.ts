@@ -19,10 +19,9 @@ import {
   reading,
   section,
 } from "../keys/leaves.ts";
-import { encoded } from "../keys/encode.ts";
 import { formatListen, parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
-import type { Rule } from "../keys/notes.ts";
+import { type Rule, encoded } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 import {
   REQUIRED_SOMEWHERE,

@@ -29,7 +29,6 @@ import {
   isOwnHeader,
   looksLikeSecretHeader,
 } from "../keys/credential-signs.ts";
-import { encoded } from "../keys/encode.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
 import {
   checked,
@@ -49,7 +48,7 @@ import {
   text,
   wholeNumber,
 } from "../keys/leaves.ts";
-import { type Rule, noted } from "../keys/notes.ts";
+import { type Rule, encoded, noted } from "../keys/notes.ts";
 import {
   CRON_PATTERN,
   PATH_PATTERN,
@@ -71,33 +70,19 @@ export const MOST_MADE = 500;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
+const OF_ALERTS = ["alertname", "alertstate", "severity"];
+const OF_SCRAPES = ["exported_instance", "exported_job", "instance", "job", "le", "quantile"];
+const OF_UPSTREAMS = ["upstream", "outcome", "reason", "cause", "code", "phase", "state", "name"];
+const OF_BUDGETS = ["budget", "per", "quota", "window"];
+const OF_PROCESSES = ["node", "version", "vantage"];
 /** Labels that a metric, a scrape or an alert sets itself. */
 const RESERVED_LABELS: readonly string[] = [
-  "alertname",
-  "alertstate",
-  "budget",
-  "cause",
-  "code",
-  "exported_instance",
-  "exported_job",
-  "instance",
-  "job",
-  "le",
-  "name",
-  "node",
-  "outcome",
-  "per",
-  "phase",
-  "quantile",
-  "quota",
-  "reason",
-  "severity",
-  "state",
-  "upstream",
-  "vantage",
-  "version",
-  "window",
-];
+  ...OF_ALERTS,
+  ...OF_SCRAPES,
+  ...OF_UPSTREAMS,
+  ...OF_BUDGETS,
+  ...OF_PROCESSES,
+].toSorted();
 
 /** Links are labels too. */
 function isReserved(label: string): boolean {

@@ -1,4 +1,4 @@
-import { encoded } from "../../../src/config/keys/encode.ts";
+import { encoded } from "../../../src/config/keys/notes.ts";
 import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { rawUpstream, type RawUpstream } from "../config-folder.ts";
 import type { Behaviour } from "./behaviour.ts";
