@@ -60,6 +60,9 @@ test("an answer that comes late does not take back what a later one has given", 
   holdings.renew(at(1_000));
   expect(validAt(at(12_999))).toBe(true);
   expect(holdings.answeredAgoMs(at(6_000))).toBe(1_000);
+  // Nor does one of the same millisecond, for which the wall clock was set forward.
+  holdings.renew(at(5_000, 6_000));
+  expect(validAt(at(5_000, 8_500))).toBe(false);
 });
 
 test("a new session leaves what is believed as it is, and is another one", () => {
