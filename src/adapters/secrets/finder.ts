@@ -212,7 +212,6 @@ function decodeRun(run: string, encoding: "base64" | "hex" | "base32"): string {
     if (length < 8) continue;
     length -= 8;
     bytes.push((bits >> length) & 0xff);
-    bits &= (1 << length) - 1;
   }
   return String.fromCharCode(...bytes);
 }

@@ -80,6 +80,12 @@ test("a name below localhost is this machine, and one that only looks like it is
   expect(await world.lookup("notlocalhost.test")).toEqual(["127.0.0.7"]);
 });
 
+test("a name without a dot is tried inside of the search domains first, where the system says nothing else", async () => {
+  await using world = await World.start(() => LIVE, { "resolv.conf": "search one.test\n" });
+  expect(await world.lookup("api")).toEqual(["127.0.0.7"]);
+  expect(world.server.asked.toSorted()).toEqual(["A api.one.test", "AAAA api.one.test"]);
+});
+
 test("one question is in flight for each name, whoever asks", async () => {
   await using world = await World.start(() => LIVE);
   const answers = await Promise.all([1, 2, 3].map(() => world.lookup("api.test")));
