@@ -38,7 +38,8 @@ test("the eldest is who has lived longest, whoever is named first", () => {
   expect(eldestOf(lives("a", 1_000), lives("b", 2_000), lives("c", 3_000))).toBe("c#b.1");
 });
 
-test("who leaves, and who does not hear the board, is not the eldest", () => {
-  expect(eldestOf(lives("a", 9_000, true), lives("b", 1), lives("c", undefined))).toBe("b#b.1");
-  expect(eldestOf(lives("a", 9_000, true), lives("c", undefined))).toBeUndefined();
+test("who does not hear the board is not the eldest; who leaves is until it has left", () => {
+  expect(eldestOf(lives("a", 9_000, true), lives("b", 1), lives("c", undefined))).toBe("a#b.1");
+  expect(eldestOf(lives("b", 1), lives("c", undefined))).toBe("b#b.1");
+  expect(eldestOf(lives("c", undefined))).toBeUndefined();
 });
