@@ -11,6 +11,9 @@ type Schema = {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly enum?: readonly string[];
+  readonly required?: readonly string[];
 };
 
 /** A section is written once, where it is found first: `defaults` and `also` have the keys of an upstream. */
@@ -42,7 +45,9 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 const EXPLAINED: Readonly<Record<string, string>> = {
   "web.config_file": "[api.md](api.md)",
   "budgets.NAME.linger": "[promise.md](promise.md)",
-  fleet: "[scale.md](scale.md)",
+  fleet: "[fleet.md](fleet.md)",
+  "fleet.mode": "[fleet.md](fleet.md)",
+  "notify[].kind": "[what each needs](notifications.md#where-it-goes)",
   "upstreams[].auth.oauth2": "[oauth2.md](oauth2.md)",
   "upstreams[].expect": "[signals.md](signals.md)",
   "upstreams[].sla": "[report.md](report.md)",
@@ -52,10 +57,12 @@ const EXPLAINED: Readonly<Record<string, string>> = {
 
 export function configurationPage(): string {
   const schema: Schema = JSON.parse(configJsonSchemaText());
+  const inherited = inheritedBy(schema);
   const sections = Object.entries(schema.properties ?? {}).map(([key, section]) => {
-    const lines = linesOf(key, section);
-    const said = [section.description, lines.join("").trimEnd()].filter(
-      (part) => part !== undefined && part !== "",
+    const lines = linesOf(key, section, inherited);
+    const facts = [section.description ?? "", requiredOf(key, schema, inherited), explainedAt(key)];
+    const said = [facts.filter((fact) => fact !== "").join(" "), lines.join("").trimEnd()].filter(
+      (part) => part !== "",
     );
     return `## ${key}\n\n${said.join("\n\n")}\n`;
   });
@@ -80,16 +87,35 @@ A config is YAML. Each key is below, with what it is if it is not written. What 
 ${sections.join("\n")}`;
 }
 
-function linesOf(path: string, written: Schema): readonly string[] {
+/** What each upstream needs and may have from `defaults`: of each list one key. */
+type Inherited = readonly (readonly string[])[];
+
+function inheritedBy({ allOf = [] }: Schema): Inherited {
+  return allOf.map(({ anyOf = [] }) => {
+    const items = anyOf.at(-1)?.properties?.["upstreams"]?.items;
+    return (items?.anyOf ?? []).flatMap(({ required = [] }) => required);
+  });
+}
+
+function linesOf(path: string, written: Schema, inherited: Inherited): readonly string[] {
   if (SAME_AS_UPSTREAM.has(path)) return [];
   const schema = sectionIn(written);
-  if (schema.items !== undefined) return linesOf(`${path}[]`, schema.items);
+  if (schema.items !== undefined) return linesOf(`${path}[]`, schema.items, inherited);
   if (typeof schema.additionalProperties === "object" && sectionIn(schema.additionalProperties).properties)
-    return linesOf(`${path}.NAME`, schema.additionalProperties);
+    return linesOf(`${path}.NAME`, schema.additionalProperties, inherited);
   return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
     const at = `${path}.${key}`;
-    return [lineOf(at, inner), ...linesOf(at, inner)];
+    const required = requiredOf(key, schema, path === "upstreams[]" ? inherited : []);
+    return [lineOf(at, inner, required), ...linesOf(at, inner, inherited)];
   });
+}
+
+function requiredOf(key: string, { required = [] }: Schema, inherited: Inherited): string {
+  if (required.includes(key)) return "Required.";
+  const alternatives = inherited.find((keys) => keys.includes(key));
+  if (alternatives === undefined) return "";
+  const which = alternatives.length === 1 ? "" : `: ${alternatives.map(markdownCode).join(" or ")}`;
+  return `Required, here or in \`defaults\`${which}.`;
 }
 
 /** Of alternatives, the one that has keys; a variable in its place has none. */
@@ -98,14 +124,33 @@ function sectionIn(schema: Schema): Schema {
   return sections.find(({ properties, items }) => properties ?? items) ?? schema;
 }
 
-function lineOf(path: string, schema: Schema): string {
+function lineOf(path: string, schema: Schema, required: string): string {
   const facts = [
+    required,
+    valuesOf(schema),
     defaultOf(schema),
     EXAMPLES[path] === undefined ? "" : `Example: ${markdownCode(EXAMPLES[path])}.`,
-    EXPLAINED[path] === undefined ? "" : `More: ${EXPLAINED[path]}.`,
+    explainedAt(path),
   ];
   const said = [schema.description ?? "", ...facts].filter((fact) => fact !== "");
   return `- **\`${path}\`**: ${said.join(" ")}\n`;
+}
+
+function explainedAt(path: string): string {
+  return EXPLAINED[path] === undefined ? "" : `More: ${EXPLAINED[path]}.`;
+}
+
+/** A list that has all of them by default names them there. */
+function valuesOf(schema: Schema): string {
+  const isList = schema.items !== undefined;
+  const values = isList && schema.default !== undefined ? [] : textsIn(schema.items ?? schema);
+  if (values.length < 2) return "";
+  return `${isList ? "Any" : "One"} of: ${values.map(markdownCode).join(", ")}.`;
+}
+
+/** The other alternative is a variable; where there are more, the description names them. */
+function textsIn({ enum: texts, anyOf: [first] = [] }: Schema): readonly string[] {
+  return texts ?? first?.enum ?? [];
 }
 
 function defaultOf({ default: value }: Schema): string {

@@ -2,6 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { SKIP_CAUSES, SKIPS } from "../src/core/exchange/outcome.ts";
+import { REASON_NAMES, REASONS } from "../src/core/exchange/reasons.ts";
 import { CLOSED_LABELS, type Metric, METRICS } from "../src/core/metrics/catalogue.ts";
 
 const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefined])[] = [
@@ -80,6 +82,17 @@ ${table(["Label", "Values"], labelRows())}
 \`upstream\` and \`budget\` are the names in the config; \`per\` is the window of a rate (\`1s\`, \`1m\`, \`1h\`).
 \`pacewatch_upstream_info\` also carries the \`labels\` that the config gives the upstream.
 
+## Reasons and causes
+
+Why a poll was not ok. \`failed\` counts against the availability; the other outcomes do not. The page and the API tell
+whose fault it is by more than the reason, as far as they can ([what an answer says](signals.md)).
+
+${table(["Reason", "Outcome", "On the page", "The poll …"], reasonRows())}
+Why a slot ended without a poll, in metrics, in the log and in the API:
+
+${table(["Cause", "On the page", "Because …"], causeRows())}
+## What else there is
+
 In a fleet of the mode \`everywhere\`, every metric of this page also carries \`vantage\`: the name of the replica that saw it.
 
 The metrics \`process_*\` and \`nodejs_*\` about the process itself come from the client library. The percentiles of the event loop's lag (\`nodejs_eventloop_lag_p99_seconds\` and six more) are not among them: the library fills them by waking up 100 times a second, which costs more than the polls of most configs. \`pacewatch_poll_delay_seconds\` tells how late polls are.
@@ -99,6 +112,17 @@ function labelRows(): readonly (readonly string[])[] {
     code(label),
     values.map((value) => (value === "" ? "(empty)" : code(value))).join(", "),
   ]);
+}
+
+function reasonRows(): readonly (readonly string[])[] {
+  return REASON_NAMES.map((reason) => {
+    const { outcome, words, phrase } = REASONS[reason];
+    return [code(reason), code(outcome), words, typeof phrase === "string" ? phrase : phrase()];
+  });
+}
+
+function causeRows(): readonly (readonly string[])[] {
+  return SKIP_CAUSES.map((cause) => [code(cause), SKIPS[cause].words, SKIPS[cause].because]);
 }
 
 function code(text: string): string {

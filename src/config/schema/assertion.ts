@@ -46,7 +46,7 @@ const TEXTS = ["contains", "lacks", "matches"] as const;
 export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
   .optional()
   .describe(
-    "Of a stream: in its last event (the default), in the first that counts, or in the texts that count, joined.",
+    "Where in a stream to look. last: in its last event, which is the default. first: in the first event that counts. joined: in the texts of all events that count, one after the other.",
   );
 
 const body = section({

@@ -34,7 +34,9 @@ function secret(what: string, description: string): z.ZodType<SecretSource> {
 
 const receiver = section({
   name: noted(name(), { isNeeded: true }).describe("Its name in metrics and in the log."),
-  kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe("How it is spoken to."),
+  kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe(
+    "What it is, which decides what its messages look like.",
+  ),
   url: secret("the URL", "Where its URL is found: whoever has it can write there.").optional(),
   key: secret(
     "the key",
@@ -45,7 +47,7 @@ const receiver = section({
     .describe("Of Telegram: the chat that is written to."),
   on: filledList(oneOf(RECEIVER_EVENTS), RECEIVER_EVENTS.length, "events")
     .prefault([...RECEIVER_EVENTS])
-    .describe("What it is told of. Default: all of it."),
+    .describe("The events that it is told of."),
   only: section({
     upstreams: list(name(), 10_000, "names").prefault([]).describe("One of these; empty for any."),
     labels: z
@@ -57,13 +59,15 @@ const receiver = section({
     .describe("Only these upstreams, and nothing of Pacewatch itself. Default: all, and Pacewatch."),
   after: duration(0, DAY_MS, "2m")
     .prefault("0s")
-    .describe("What is over sooner is not told. Throttling is told after five minutes at the earliest."),
+    .describe(
+      "Shorter problems are not reported. Throttling is reported after five minutes at the earliest.",
+    ),
   group_wait: duration(0, HOUR_MS, "10s")
     .prefault("10s")
     .describe("What falls within this time is told in one message. It waits at most four times as long."),
   remind: duration(60_000, 30 * DAY_MS, "4h")
     .optional()
-    .describe("How often it is told again what still is so. Default: never."),
+    .describe("How often an open problem is repeated. Default: never."),
 });
 
 const fitsItsKind: Rule = {

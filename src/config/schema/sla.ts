@@ -50,10 +50,10 @@ export const slaSchema: z.ZodType<Sla> = named(
     credits: filledList(
       section({
         below: percentage({ zero: false, hundred: true }, "99.9%").describe(
-          "In a month with less availability,",
+          "The credit is for a month with less availability than this.",
         ),
         credit: percentage({ zero: false, hundred: true }, "10%").describe(
-          "so much of its bill is paid back.",
+          "The part of the bill of that month that is paid back.",
         ),
       }),
       MOST_CREDITS,

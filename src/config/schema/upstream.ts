@@ -411,7 +411,7 @@ const upstreamKeys = section({
   also: filledList(further, MOST_FURTHER, "further paths")
     .optional()
     .describe(
-      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, stream, expect, values, price, degraded_above and objective.",
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each needs a name and a path. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, stream, expect, values, price, degraded_above and objective.",
     ),
 });
 

@@ -31,7 +31,7 @@ export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
   quota: skip("limit", "quota used up", "our own quota is used up"),
   overlap: skip("us", "previous poll still running", "the previous poll was still running"),
   missed: skip("us", "late or suspended", "Pacewatch was late or suspended"),
-  ledger: skip("us", "ledger unreachable", "the shared ledger could not be reached"),
+  ledger: skip("us", "no right by Redis", "Redis had not given this replica the right to poll"),
   shutdown: skip("us", "shutting down", "Pacewatch was shutting down"),
 };
 

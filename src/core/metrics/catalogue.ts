@@ -323,7 +323,7 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
     },
   ),
   "pacewatch_notifications_oldest_pending_seconds{receiver}": gauge(
-    "For how long a receiver should know something that it could not be told, group_wait included; 0 while there is nothing.",
+    "Age of the oldest message that a receiver did not get yet, group_wait included; 0 while there is none.",
     ({ receivers }, add) => {
       for (const { name: receiver, oldestDueMs, nowMs } of receivers)
         add(oldestDueMs === undefined ? 0 : Math.max(0, (nowMs - oldestDueMs) / 1000), { receiver });
