@@ -50,7 +50,6 @@ function samples(atMs: number, pageUrl: string | undefined): readonly Message[] 
   const down: Message = {
     event: "down",
     incident,
-    thread: "pacewatch/test",
     isOver: false,
     isReminder: false,
     atMs,

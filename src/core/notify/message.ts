@@ -7,7 +7,7 @@ import { diagnosisOf } from "../status/verdict.ts";
 import { SIDE_WORDS } from "../status/words.ts";
 import { capText, escapeText } from "../text/escape.ts";
 import { dateTime } from "../time/civil-day.ts";
-import type { Due, Notice, Scene } from "./plan.ts";
+import { type Due, type Notice, type Scene, threadOf } from "./plan.ts";
 import { replicaIn, type Trouble } from "./trouble.ts";
 
 /** One trouble of a message. */
@@ -23,11 +23,9 @@ export type Member = {
 
 export type Message = {
   readonly event: Due["event"];
-  /** Of its first trouble, or of the first one of those that it was told with. The same in all that is said of it. */
+  /** Of its first trouble, or what that was told under before. The same in all that is said of it. */
   readonly incident: string;
-  /** The same while what a receiver has opened by it is open. */
-  readonly thread: string;
-  /** What was opened by the thread may be closed. */
+  /** What was opened by the incident may be closed. */
   readonly isOver: boolean;
   readonly isReminder: boolean;
   readonly atMs: number;
@@ -61,16 +59,19 @@ export type Telled = {
   readonly words: (upstream: string) => Words | undefined;
   /** Of the page, without a slash at its end. */
   readonly pageUrl: string | undefined;
+  /** What was told under different ids does not end together. */
+  readonly closesById: boolean;
 };
 
 const NAMED = 10;
 const LONGEST_LINE = 400;
 
-/** What is alike is one message. An end closes what was opened: by another message only if that opened something else. */
+/** What is alike is one message. */
 export function tellingsOf(telled: Telled): readonly Telling[] {
-  const alike = Map.groupBy(telled.dues, ({ event, trouble, isReminder }) => {
-    const thread = event === "up" ? telled.notices.get(trouble.id)?.thread : undefined;
-    return JSON.stringify([event, isReminder, thread?.includes(GROUP) === true ? thread : ""]);
+  const { dues: all, notices, closesById } = telled;
+  const alike = Map.groupBy(all, (due) => {
+    const thread = closesById ? threadOf(due, notices) : undefined;
+    return JSON.stringify([phrasesOf(due, notices).one, nounOf(due.trouble), due.isReminder, thread]);
   });
   return [...alike.values()].flatMap((dues) => {
     const [first] = dues;
@@ -78,38 +79,31 @@ export function tellingsOf(telled: Telled): readonly Telling[] {
   });
 }
 
-/** Ends the thread of a message about several. */
-const GROUP = "/+";
-
 function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
   const { notices, nowMs, of, pageUrl } = telled;
   const { trouble, event, isReminder } = first;
   const { upstream } = trouble;
-  const told = notices.get(trouble.id);
+  const incident = threadOf(first, notices) ?? trouble.id;
   const started = dues.map((due) => due.trouble.startedAtMs);
   const isOver = dues.every((due) => due.trouble.endedAtMs !== undefined && due.event !== "flapping");
   const isOne = new Set(dues.map((due) => due.trouble.subject)).size === 1;
-  const thread =
-    (event === "up" || isReminder ? told?.thread : undefined) ??
-    (isOne ? trouble.subject : `${trouble.id}${GROUP}`);
   const path = isOne && upstream !== undefined ? `/upstreams/${encodeURIComponent(upstream)}` : "/";
-  const said = isOne ? single(dues.at(-1) ?? first, told, telled) : several(dues, telled);
+  const said = isOne ? single(dues.at(-1) ?? first, telled) : several(dues, telled);
   return {
     event,
-    incident: thread.endsWith(GROUP) ? thread.slice(0, -GROUP.length) : trouble.id,
-    thread,
-    isOver: isOver && isLast(thread, dues, notices),
+    incident,
+    isOver: isOver && isLast(incident, dues, notices),
     isReminder,
     atMs: nowMs,
     sinceMs: Math.min(...started),
     untilMs: isOver ? Math.max(...dues.map((due) => due.trouble.endedAtMs ?? 0)) : undefined,
-    members: dues.map(({ trouble: each, event: what }) => ({
-      incident: each.id,
-      subject: each.subject,
-      upstream: each.upstream,
-      title: titleOf(what, each),
-      sinceMs: each.startedAtMs,
-      untilMs: what === "flapping" ? undefined : each.endedAtMs,
+    members: dues.map((due) => ({
+      incident: due.trouble.id,
+      subject: due.trouble.subject,
+      upstream: due.trouble.upstream,
+      title: titleOf(due, notices),
+      sinceMs: due.trouble.startedAtMs,
+      untilMs: due.event === "flapping" ? undefined : due.trouble.endedAtMs,
     })),
     of,
     side: said.side,
@@ -119,23 +113,28 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
   };
 }
 
-/** Whether all that is open under this thread ends now. */
-function isLast(thread: string, dues: readonly Due[], notices: ReadonlyMap<string, Notice>): boolean {
+/** Whether all that is open under this id ends now. */
+function isLast(id: string, dues: readonly Due[], notices: ReadonlyMap<string, Notice>): boolean {
   const ends = new Set(dues.map(({ trouble }) => trouble.id));
-  return !notices.values().some((each) => each.thread === thread && each.isOpen && !ends.has(each.incident));
+  return !notices.values().some((each) => each.thread === id && each.isOpen && !ends.has(each.incident));
 }
 
 type Said = Words & { readonly title: string };
 
-function single(due: Due, told: Notice | undefined, { nowMs, words }: Telled): Said {
+function single(due: Due, { nowMs, words, notices }: Telled): Said {
   const { trouble, event } = due;
-  const title = titleOf(event, trouble);
+  const title = titleOf(due, notices);
   const { upstream, says, startedAtMs, endedAtMs } = trouble;
-  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(trouble, told) };
+  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(trouble, notices.get(trouble.id)) };
   const since = `Since ${dateTime(startedAtMs)}, for ${humanDuration(Math.max(0, nowMs - startedAtMs))}.`;
   const known = upstream === undefined || says !== "" ? undefined : words(upstream);
-  const { side, lines } = known ?? { side: "open", lines: [says] };
+  const { side, lines } = known ?? { side: sideOf(trouble), lines: [says] };
   return { title, lines: [since, ...lines], side };
+}
+
+/** What is Pacewatch's own is ours to mend. */
+function sideOf({ upstream }: Trouble): Side {
+  return upstream === undefined ? "us" : "open";
 }
 
 /** What the page says of it, too. */
@@ -147,7 +146,7 @@ export function wordsOf(facts: UpstreamFacts, status: Status): Words {
 function ended(trouble: Trouble, told: Notice | undefined): Words {
   const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = trouble;
   const row = rowOf(reason);
-  const side = told?.side ?? (row === undefined ? "open" : row.verdict.side);
+  const side = told?.side ?? (row === undefined ? sideOf(trouble) : row.verdict.side);
   const span = `${dateTime(startedAtMs)} to ${dateTime(endedAtMs)}`;
   const lasted = isUnwatched
     ? `It was seen last at ${dateTime(endedAtMs)}: nobody watched it after that.`
@@ -176,30 +175,35 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
   ];
 }
 
-function several(dues: readonly Due[], { scene, of }: Telled): Said {
+function several(dues: readonly Due[], { scene, of, notices }: Telled): Said {
   const [first] = dues;
   if (first === undefined) return { title: "", lines: [], side: "open" };
   const { event, trouble } = first;
+  const phrases = phrasesOf(first, notices);
   const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];
   const shown = names.slice(0, NAMED).join(", ");
   const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
   const down = scene.troubles.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
-  const since = `Since ${dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)))}.`;
+  const since = dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)));
+  const [name, other] = names;
   return {
-    title: `${names.length} ${trouble.upstream === undefined ? "replicas" : "upstreams"} ${TITLES[event === "up" ? "up" : event].several}`,
+    title:
+      other === undefined
+        ? `${name} ${phrases.one}`
+        : `${names.length} ${nounOf(trouble)} ${phrases.several}`,
     lines: [
       `${shown}${rest}.`,
-      event === "up" ? trouble.says : since,
-      `${down} of ${of} upstreams are down now.`,
+      event === "up" ? `It began at ${since}.` : `Since ${since}.`,
+      trouble.upstream === undefined ? "" : `${down} of ${of} upstreams are down now.`,
     ],
-    side: "open",
+    side: sideOf(trouble),
   };
 }
 
-type Titles = { readonly one: string; readonly several: string };
+type Phrases = { readonly one: string; readonly several: string };
 
 /** After the name of an upstream, and after their number. Pacewatch's own have no upstream. */
-const TITLES: Readonly<Record<Due["event"], Titles>> = {
+const PHRASES: Readonly<Record<Due["event"], Phrases>> = {
   down: { one: "is down", several: "are down" },
   up: { one: "is up again", several: "are up again" },
   flapping: { one: "goes up and down", several: "go up and down" },
@@ -214,21 +218,42 @@ const TITLES: Readonly<Record<Due["event"], Titles>> = {
 };
 
 /** What has ended is named by what it was, where it was no state of an upstream. */
-const ENDED: Readonly<Partial<Record<Trouble["kind"], string>>> = {
-  throttled: "throttles us no more",
-  unauthorized: "accepts our key again",
-  blocked: "blocks us no more",
-  credit_ending: "has credit again",
-  config_refused: "has a config that it can use again",
+const ENDED: Readonly<Partial<Record<Trouble["kind"], Phrases>>> = {
+  throttled: { one: "throttles us no more", several: "throttle us no more" },
+  unauthorized: { one: "accepts our key again", several: "accept our key again" },
+  blocked: { one: "blocks us no more", several: "block us no more" },
+  credit_ending: { one: "has credit again", several: "have credit again" },
+  config_refused: {
+    one: "has a config that it can use again",
+    several: "have a config that they can use again",
+  },
 };
+const UNWATCHED: Phrases = { one: "is no longer watched", several: "are no longer watched" };
+const STEADY: Phrases = { one: "goes up and down no more", several: "go up and down no more" };
 
-function titleOf(event: Due["event"], trouble: Trouble): string {
-  const { kind, isUnwatched } = trouble;
-  const ended = isUnwatched ? "is no longer watched" : (ENDED[kind] ?? TITLES.up.one);
-  return `${nameOf(trouble)} ${event === "up" ? ended : TITLES[event].one}`;
+function phrasesOf({ event, trouble }: Due, notices: ReadonlyMap<string, Notice>): Phrases {
+  const { id, kind, isUnwatched } = trouble;
+  if (event === "flapping" && kind !== "down") {
+    const { one, several: all } = PHRASES[kind];
+    return { one: `${one} again and again`, several: `${all} again and again` };
+  }
+  if (event !== "up") return PHRASES[event];
+  if (isUnwatched) return UNWATCHED;
+  return kind === "down" && notices.get(id)?.event === "flapping" ? STEADY : (ENDED[kind] ?? PHRASES.up);
 }
 
-function nameOf({ upstream, subject }: Trouble): string {
+function titleOf(due: Due, notices: ReadonlyMap<string, Notice>): string {
+  return `${nameOf(due.trouble)} ${phrasesOf(due, notices).one}`;
+}
+
+function nameOf({ upstream, subject, kind }: Trouble): string {
   const replica = replicaIn(subject);
+  if (upstream === undefined && kind === "credit_ending") return `Budget ${subject.split("/").at(-2)}`;
   return upstream ?? (replica === undefined ? "Pacewatch" : `Pacewatch on ${replica}`);
+}
+
+/** What there are several of. */
+function nounOf({ upstream, kind }: Trouble): string {
+  if (upstream !== undefined) return "upstreams";
+  return kind === "credit_ending" ? "budgets" : "replicas";
 }

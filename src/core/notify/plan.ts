@@ -22,7 +22,7 @@ export type Notice = {
   readonly startedAtMs: number;
   readonly event: ToldEvent;
   readonly atMs: number;
-  /** All that was told in one message shares it, for receivers that close what was opened. */
+  /** The id that it was told under: all of one message share it, and it ends under it. */
   readonly thread: string;
   /** Whose fault it was, as far as that was known. */
   readonly side: Side;
@@ -117,7 +117,10 @@ export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: num
       troubles.toSorted((one, other) => one.startedAtMs - other.startedAtMs),
       open.get(subject) ?? [],
     );
-  for (const [subject, notices] of open) if (!bySubject.has(subject)) planning.orphans(notices);
+  for (const [subject, notices] of open) {
+    const ids = new Set(bySubject.get(subject)?.map(({ id }) => id));
+    planning.orphans(notices.filter(({ incident }) => !ids.has(incident)));
+  }
   const { dues, quiet, nextAtMs } = planning;
   return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
 }
@@ -151,13 +154,21 @@ class Planning {
   subject(troubles: readonly Trouble[], open: readonly Notice[]): void {
     const flapping = open.find(({ event }) => event === "flapping");
     if (flapping !== undefined) return this.#flapping(flapping, troubles);
-    const often = troubles.filter((each) => this.#isOftenOne(each));
-    const newest = often.at(-1);
-    if (newest !== undefined && often.length >= FLAPS && !this.#told.notices.has(newest.id)) {
-      const closes = [...often.slice(0, -1), ...open].map((each) => ("id" in each ? each.id : each.incident));
-      return this.#due(newest, "flapping", newest.startedAtMs + this.#afterMs(newest.kind), closes);
-    }
-    this.#each(troubles);
+    const recent = troubles.filter((each) => this.#isOftenOne(each));
+    const newest = recent.at(-1);
+    // A key that is rejected once is no part of an outage that comes and goes.
+    const often = recent.filter(({ kind }) => kind === newest?.kind);
+    const isNew = newest !== undefined && !this.#told.notices.has(newest.id);
+    if (!isNew || often.length < FLAPS || this.#goesOn(newest, troubles) !== undefined)
+      return this.#each(troubles);
+    const untold = often.filter((each) => !this.#isToldOpen(each));
+    this.#each(troubles.filter((each) => !untold.includes(each)));
+    const closes = untold.slice(0, -1).map(({ id }) => id);
+    this.#due(newest, "flapping", newest.startedAtMs + this.#afterMs(newest.kind), closes);
+  }
+
+  #isToldOpen({ id }: Trouble): boolean {
+    return this.#told.notices.get(id)?.isOpen === true;
   }
 
   #each(troubles: readonly Trouble[]): void {
@@ -196,21 +207,24 @@ class Planning {
   }
 
   #begun(trouble: Trouble, troubles: readonly Trouble[]): void {
-    const { kind, upstream, startedAtMs, subject } = trouble;
+    const { kind, upstream, startedAtMs } = trouble;
     // Whether we are offline is told when we are back.
     if (kind === "offline") return;
-    const before = troubles.find(({ id, isUnwatched }) => {
-      return isUnwatched && this.#told.notices.get(id)?.isOpen === true;
-    });
-    const told = before && this.#told.notices.get(before.id);
-    if (told !== undefined && before?.kind === kind && before.subject === subject) {
-      // As it was before we were away.
+    const told = this.#goesOn(trouble, troubles);
+    if (told !== undefined) {
       this.quiet.push({ ...told, isOpen: false }, { ...told, incident: trouble.id, startedAtMs });
       return;
     }
     const isUnsure = upstream !== undefined && this.#scene.upstream(upstream)?.isUnsure === true;
     const sureAtMs = isState(kind) && isUnsure ? startedAtMs + UNSURE_MS : 0;
     this.#due(trouble, kind, Math.max(startedAtMs + this.#afterMs(kind), sureAtMs));
+  }
+
+  /** What was told of it before we were away, if that is as it was. */
+  #goesOn({ kind, endedAtMs }: Trouble, troubles: readonly Trouble[]): Notice | undefined {
+    if (endedAtMs !== undefined) return undefined;
+    const before = troubles.find((each) => each.isUnwatched && this.#isToldOpen(each));
+    return before?.kind === kind ? this.#told.notices.get(before.id) : undefined;
   }
 
   #ongoing(trouble: Trouble, notice: Notice): void {
@@ -241,23 +255,29 @@ class Planning {
 
   #flapping(flapping: Notice, all: readonly Trouble[]): void {
     const fromMs = flapping.startedAtMs - FLAP_WINDOW_MS;
-    this.#each(all.filter(({ startedAtMs }) => startedAtMs <= fromMs));
-    const troubles = all.filter(({ startedAtMs }) => startedAtMs > fromMs);
-    const newest = troubles.at(-1);
-    if (newest === undefined) return;
-    const others = troubles.filter(({ id, endedAtMs }) => {
-      return (
-        id !== flapping.incident && endedAtMs !== undefined && this.#told.notices.get(id)?.isOpen !== false
-      );
+    const kind = all.find(({ id }) => id === flapping.incident)?.kind;
+    const flaps = all.filter((each) => {
+      const isOther = each.id !== flapping.incident && this.#isToldOpen(each);
+      return each.kind === kind && each.startedAtMs > fromMs && !isOther;
     });
-    const closes = others.map(({ id }) => id);
+    const others = all.filter((each) => !flaps.includes(each));
+    this.#each(others);
+    const newest = flaps.at(-1);
+    if (newest === undefined) return;
+    const untold = flaps.filter(({ id, endedAtMs }) => {
+      return endedAtMs !== undefined && !this.#told.notices.has(id);
+    });
+    const closes = untold.map(({ id }) => id);
     if (newest.endedAtMs === undefined) {
       this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, flapping.incident]);
       return;
     }
     const { incident: id, startedAtMs } = flapping;
-    const whole = { ...newest, id, startedAtMs, says: `It failed ${troubles.length} times.` };
-    this.#due(whole, "up", newest.endedAtMs + STEADY_MS, closes);
+    const whole = { ...newest, id, startedAtMs, says: `It failed ${flaps.length} times.` };
+    // What is told next ends it.
+    const next = others.filter(({ endedAtMs }) => endedAtMs === undefined);
+    const nextAtMs = next.map((each) => each.startedAtMs + this.#afterMs(each.kind));
+    this.#due(whole, "up", Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs), closes);
   }
 
   /** Those in the window count, those that are to be told at all. */
@@ -299,17 +319,23 @@ class Planning {
   }
 }
 
+/** The id that it was told under, or that what goes on as it was. */
+export function threadOf({ trouble, closes }: Due, told: ReadonlyMap<string, Notice>): string | undefined {
+  return [trouble.id, ...closes].flatMap((id) => told.get(id) ?? []).find(({ isOpen }) => isOpen)?.thread;
+}
+
 /** What is known to a receiver once it was told. */
 export function noticesOf(
   receiver: string,
   due: Due,
   told: ReadonlyMap<string, Notice>,
-  how: { readonly atMs: number; readonly thread: string; readonly side: Side },
+  { incident: thread, ...how }: { readonly atMs: number; readonly incident: string; readonly side: Side },
 ): readonly Notice[] {
   const { trouble, event, closes } = due;
   const { id, subject, upstream, startedAtMs, endedAtMs } = trouble;
   const isOpen = event === "flapping" || endedAtMs === undefined;
-  const own = { receiver, incident: id, subject, upstream, startedAtMs, event, ...how, isOpen };
+  const what = { receiver, subject, upstream, startedAtMs, event, isOpen };
+  const own = { ...what, ...how, incident: id, thread: threadOf(due, told) ?? thread };
   // They need not have been told themselves.
   const others = closes.map((incident) => ({ ...(told.get(incident) ?? own), incident, isOpen: false }));
   return [...others, own];

@@ -125,6 +125,8 @@ export function foldConditions(
       ...trouble,
       endedAtMs: nowMs,
       knownAtMs: nowMs,
+      // What was said of it holds no more, but for what happened meanwhile.
+      says: trouble.kind === "offline" ? trouble.says : "",
       ...(!isWatched(trouble) && { isUnwatched: true as const }),
     }));
   return { open: next, ended };

@@ -104,7 +104,8 @@ export class Outbox {
     const inMs = sendAtMs(plan.dues, this.#receiver.groupWaitMs) - nowMs;
     const waitMs = Math.max(inMs, this.#notBeforeMs - clock.now());
     if (waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
-    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.#notices, nowMs });
+    const { closesById = false } = KINDS[this.#receiver.kind];
+    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.#notices, nowMs, closesById });
     if (telling !== undefined) this.#sending = this.#tell(telling);
     return Infinity;
   }
@@ -126,9 +127,9 @@ export class Outbox {
       this.#notBeforeMs = clock.now() + Math.max(delivery.waitMs ?? 0, Math.min(backoffMs, LONGEST_WAIT_MS));
     } else {
       this.#failures = 0;
-      const how = { atMs: message.atMs, thread: message.thread, side: message.side };
+      const { atMs, incident, side } = message;
       for (const due of dues)
-        for (const notice of noticesOf(this.#receiver.name, due, this.#notices, how))
+        for (const notice of noticesOf(this.#receiver.name, due, this.#notices, { atMs, incident, side }))
           this.#note(notice, !due.isReminder || KINDS[this.#receiver.kind].repeatMs === undefined);
     }
     this.#sending = undefined;

@@ -24,6 +24,8 @@ export type Kind = {
   request(message: Message, target: Target): ReceiverRequest | undefined;
   /** How long its answer asks us to wait, where that stands in the body. */
   waitMs?(body: unknown): number | undefined;
+  /** What was told under one id ends by a message of its own, as whoever reads it closes it by that id. */
+  readonly closesById?: true;
   /** It forgets what is not told again within some of these. */
   readonly repeatMs?: number;
 };

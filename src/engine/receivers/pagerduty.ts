@@ -6,12 +6,13 @@ const LONGEST_SUMMARY = 1_024;
 
 /** Events API v2: what a dedup key has opened, the same key resolves. */
 export const pagerduty: Kind = {
+  closesById: true,
   url: "https://events.pagerduty.com/v2/enqueue",
   request: (message, { url, key }) => {
-    const { event, thread, isOver, members, title, sinceMs, link, incident } = message;
+    const { event, isOver, members, title, sinceMs, link, incident } = message;
     // Some of what was told together is up, and some is not.
     if (event === "up" && !isOver) return undefined;
-    const around = { routing_key: key, dedup_key: `pacewatch/${thread}` };
+    const around = { routing_key: key, dedup_key: `pacewatch/${incident}` };
     if (event === "up") return post(url, { ...around, event_action: "resolve" });
     const [first] = members;
     return post(url, {

@@ -7,6 +7,7 @@ const VERSION = 1;
 const NAMED = 10;
 
 export const webhook: Kind = {
+  closesById: true,
   request: (message, { url, key, receiver }) => {
     const request = post(url, bodyOf(message, receiver.name));
     if (key === undefined) return request;
@@ -16,7 +17,8 @@ export const webhook: Kind = {
 };
 
 function bodyOf(message: Message, receiver: string): object {
-  const { event, incident, members, of, atMs, sinceMs, untilMs, isReminder, side, title, link } = message;
+  const { event, incident, members, of, atMs, sinceMs, untilMs, isReminder, side, title, link, isOver } =
+    message;
   const names = [...new Set(members.flatMap(({ upstream }) => upstream ?? []))];
   return {
     version: VERSION,
@@ -30,6 +32,7 @@ function bodyOf(message: Message, receiver: string): object {
     at: isoOf(atMs),
     since: isoOf(sinceMs),
     until: untilMs === undefined ? null : isoOf(untilMs),
+    over: isOver,
     reminder: isReminder,
     side,
     title,

@@ -86,6 +86,184 @@ test("an upstream that stays down after it has flapped is down", async () => {
   expect(world.told().slice(4)).toEqual(["flapping email", "down email", "up email"]);
 });
 
+/** Each message: what, under which incident, and which text. */
+function idsTold(world: NotifyWorld): readonly string[] {
+  return world.heard.map(({ message: { event, incident, title } }) => `${event} ${incident}: ${title}`);
+}
+
+async function flapped(world: NotifyWorld, times: number, state?: "down" | "unauthorized"): Promise<string> {
+  let id = "";
+  for (let turn = 0; turn < times; turn += 1) {
+    id = world.fall("email", state);
+    await world.clock.advance(MINUTE_MS);
+    world.rise("email");
+    await world.clock.advance(MINUTE_MS);
+  }
+  return id;
+}
+
+test("what was told of an upstream that flaps ends before its next trouble is told, each under its own id", async () => {
+  const world = await started();
+  const flapping = await flapped(world, 3);
+  const key = world.fall("email", "unauthorized", "unauthorized");
+  await world.clock.advance(MINUTE_MS);
+  world.rise("email");
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world).slice(4)).toEqual([
+    `flapping ${flapping}: email goes up and down`,
+    `up ${flapping}: email goes up and down no more`,
+    `unauthorized ${key}: email rejects our key`,
+    `up ${key}: email accepts our key again`,
+  ]);
+});
+
+test("an upstream that stays down after it has flapped ends under the id that it was told with", async () => {
+  const world = await started();
+  const flapping = await flapped(world, 3);
+  world.fall("email");
+  await world.clock.advance(HOUR_MS);
+  world.rise("email");
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world).slice(4)).toEqual([
+    `flapping ${flapping}: email goes up and down`,
+    `down ${flapping}: email is down`,
+    `up ${flapping}: email is up again`,
+  ]);
+});
+
+test("a rejected key is told at once, also of an upstream that was down twice", async () => {
+  const world = await started();
+  await flapped(world, 2);
+  world.fall("email", "unauthorized", "unauthorized");
+  await world.clock.advance(6 * SECOND_MS);
+  world.rise("email");
+  await world.clock.advance(MINUTE_MS);
+  world.fall("email", "unauthorized", "unauthorized");
+  await world.clock.advance(MINUTE_MS);
+  expect(world.told().slice(4)).toEqual(["up email", "unauthorized email"]);
+});
+
+test("a key that is rejected again and again is one message that says so", async () => {
+  const world = await started();
+  await flapped(world, 6, "unauthorized");
+  expect(world.told().slice(4)).toEqual(["flapping email"]);
+  expect(world.heard.at(-1)?.message.title).toBe("email rejects our key again and again");
+});
+
+test("what a receiver that was away had heard of an upstream ends before it hears that it flaps", async () => {
+  const world = await started([sampleReceiver({ kind: "pagerduty" })]);
+  const first = world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  world.take = () => ({
+    hears: false,
+    answers: { kind: "failed", detail: "", waitMs: undefined },
+    afterMs: 1,
+  });
+  world.rise("email");
+  const flapping = await flapped(world, 3);
+  world.take = () => TAKEN;
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world)).toEqual([
+    `down ${first}: email is down`,
+    `up ${first}: email is up again`,
+    `flapping ${flapping}: email goes up and down`,
+    `up ${flapping}: email goes up and down no more`,
+  ]);
+});
+
+test("what was told of a receiver's absence of a day, with more incidents than are known, ends", async () => {
+  const world = await started([sampleReceiver()]);
+  const first = world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  world.take = () => ({
+    hears: false,
+    answers: { kind: "failed", detail: "", waitMs: undefined },
+    afterMs: 1,
+  });
+  world.rise("email");
+  await flapped(world, 20);
+  world.take = () => TAKEN;
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world).filter((each) => each.startsWith(`up ${first}`))).toHaveLength(1);
+});
+
+test("what fell one after the other and is up again together ends under each id, where a receiver closes by it", async () => {
+  const receivers = [sampleReceiver(), sampleReceiver({ name: "chat", kind: "slack" })];
+  const world = await started(receivers, ["email", "sms"]);
+  const email = world.fall("email");
+  await world.clock.advance(HOUR_MS);
+  const sms = world.fall("sms");
+  await world.clock.advance(HOUR_MS);
+  world.rise("email");
+  world.rise("sms");
+  await world.clock.advance(MINUTE_MS);
+  const ends = world.heard.filter(({ receiver, message }) => receiver === "ops" && message.event === "up");
+  expect(ends.map(({ message: { incident, isOver } }) => [incident, isOver])).toEqual([
+    [email, true],
+    [sms, true],
+  ]);
+  expect(world.told("chat").at(-1)).toBe("up email sms");
+});
+
+test("what was told together and becomes worse one by one ends under the id that it was told with", async () => {
+  const world = await started([sampleReceiver({ kind: "pagerduty" })], ["email", "sms"]);
+  const id = world.fall("email", "throttled", "rate");
+  world.fall("sms", "throttled", "rate");
+  await world.clock.advance(6 * MINUTE_MS);
+  for (const name of ["email", "sms"]) {
+    world.worsen(name);
+    await world.clock.advance(MINUTE_MS);
+  }
+  for (const name of ["email", "sms"]) {
+    world.rise(name);
+    await world.clock.advance(MINUTE_MS);
+  }
+  expect(world.told()).toEqual(["throttled email sms", "down email", "down sms", "up email", "up sms"]);
+  expect(new Set(world.heard.map(({ message }) => message.incident))).toEqual(new Set([id]));
+  expect(world.heard.map(({ message }) => message.isOver)).toEqual([false, false, false, false, true]);
+});
+
+test("an incident that goes on after nobody watched it ends under the id that it was told with", async () => {
+  const world = await started();
+  const id = world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  await world.stop();
+  world.wasUnwatched("email");
+  await world.clock.advance(HOUR_MS);
+  world.start();
+  await world.clock.advance(MINUTE_MS);
+  world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  world.rise("email");
+  await world.clock.advance(MINUTE_MS);
+  expect(idsTold(world)).toEqual([`down ${id}: email is down`, `up ${id}: email is up again`]);
+});
+
+test("what ended is named by what it was: Pacewatch's own, a key and an outage are no one message", async () => {
+  const world = await started([sampleReceiver({ kind: "slack" })], ["ads", "email", "push", "sms"]);
+  world.conditions = [{ kind: "config_refused", says: "The config before it runs on. A fault." }];
+  world.fall("email");
+  world.fall("sms");
+  world.fall("ads", "unauthorized", "unauthorized");
+  world.fall("push", "unauthorized", "unauthorized");
+  await world.clock.advance(MINUTE_MS);
+  world.conditions = [];
+  for (const name of ["email", "sms", "ads", "push"]) world.rise(name);
+  await world.clock.advance(MINUTE_MS);
+  const ups = world.heard.flatMap(({ message }) => (message.event === "up" ? [message] : []));
+  expect(new Set(ups.map(({ title }) => title))).toEqual(
+    new Set([
+      "2 upstreams are up again",
+      "2 upstreams accept our key again",
+      "Pacewatch has a config that it can use again",
+    ]),
+  );
+  const text = ups.flatMap(({ lines }) => lines).join("\n");
+  expect(text).toContain("0 of 4 upstreams are down now.");
+  expect(text).not.toContain("The config before it runs on");
+  expect(ups.find(({ title }) => title.startsWith("Pacewatch"))?.side).toBe("us");
+});
+
 test("what was told is not told again after a restart, and what changed meanwhile is", async () => {
   const world = await started(undefined, ["email", "sms", "push"]);
   world.fall("email");

@@ -187,8 +187,12 @@ test("a webhook is sent what its schema says, signed with its key", async () => 
 test("PagerDuty resolves by the key that it was opened with, once all of it is over", () => {
   const down = bodyOf("pagerduty", sampleMessage());
   const up = bodyOf("pagerduty", sampleUp());
-  expect(down).toMatchObject({ event_action: "trigger", dedup_key: "pacewatch/email", routing_key: KEY });
-  expect(up).toEqual({ event_action: "resolve", dedup_key: "pacewatch/email", routing_key: KEY });
+  expect(down).toMatchObject({
+    event_action: "trigger",
+    dedup_key: "pacewatch/email/mul1x2",
+    routing_key: KEY,
+  });
+  expect(up).toEqual({ event_action: "resolve", dedup_key: "pacewatch/email/mul1x2", routing_key: KEY });
   expect(requestOf("pagerduty", { ...sampleUp(), isOver: false })).toBeUndefined();
 });
 

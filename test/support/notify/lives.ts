@@ -1,7 +1,7 @@
 import { MINUTE_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { FLAP_WINDOW_MS } from "../../../src/core/notify/plan.ts";
 import { FleetNotifyWorld, TTL_MS } from "./fleet-world.ts";
-import { type Heard, sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
+import { type FallenState, type Heard, sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
 
 /** A small generator: the same seed is the same life. */
 function randomBy(seed: number): () => number {
@@ -14,6 +14,9 @@ function randomBy(seed: number): () => number {
   };
 }
 
+/** Mostly it is down. */
+const STATES: readonly FallenState[] = ["down", "down", "down", "down", "unauthorized", "throttled"];
+
 type Excuse = { readonly receiver: string; readonly incident: string; readonly event: string };
 
 export type LifeVerdict = {
@@ -25,7 +28,8 @@ export type LifeVerdict = {
 /**
  * Some hours of upstreams that fall and rise, of kills, stops, reloads, and receivers that fail or whose answers are
  * lost. Judged by what the receivers have heard: each incident at least once, and no event of it twice but where the
- * answer to the first was lost, or the sender was killed before it had it.
+ * answer to the first was lost, or the sender was killed before it had it. What was told under an id ends
+ * under it, but where an answer was lost.
  */
 export async function liveOnce(seed: number): Promise<LifeVerdict> {
   const random = randomBy(seed);
@@ -66,8 +70,12 @@ export async function liveOnce(seed: number): Promise<LifeVerdict> {
     const isUp = world.upstreams.get(name)?.state === "up";
     if (chance < 0.6) {
       // While nobody watches, nothing is confirmed.
-      if (isAlive && isUp) fallen.push({ id: world.fall(name), name, atMs: world.nowMs });
-      else if (isAlive) world.rise(name);
+      if (isAlive && isUp) {
+        const state = STATES[Math.floor(random() * STATES.length)] ?? "down";
+        const id = world.fall(name, state);
+        // That it throttles us for less than five minutes is told to nobody.
+        if (state !== "throttled") fallen.push({ id, name, atMs: world.nowMs });
+      } else if (isAlive) world.rise(name);
     } else if (chance < 0.7)
       deaf.set(receivers[Math.floor(random() * 3)]?.name ?? "", world.clock.now() + random() * HOUR_MS);
     else if (chance < 0.8 && isAlive) {
@@ -196,6 +204,11 @@ function faultsIn(
     const last = new Map(
       heard.flatMap(({ message }) => message.members.map(({ subject }) => [subject, message.event])),
     );
+    const ends = new Map(heard.map(({ message }) => [message.incident, message]));
+    const unsure = new Set(excuses.flatMap((each) => (each.receiver === receiver ? [each.incident] : [])));
+    for (const [incident, { event, isOver }] of ends)
+      if ((event !== "up" || !isOver) && !unsure.has(incident))
+        faults.push(`${receiver} never heard of the end of ${incident}`);
     for (const [subject, event] of last)
       if (event !== "up") faults.push(`${receiver} thinks that ${subject} is ${event}`);
   }

@@ -5,7 +5,6 @@ export function sampleMessage(changes: Partial<Message> = {}): Message {
   return {
     event: "down",
     incident: "email/mul1x2",
-    thread: "email",
     isOver: false,
     isReminder: false,
     atMs: sinceMs + 10_000,

@@ -36,6 +36,8 @@ export type Taking = { readonly hears: boolean; readonly answers: Delivery; read
 const DELIVERED: Delivery = { kind: "delivered", detail: "it answered 200" };
 export const TAKEN: Taking = { hears: true, answers: DELIVERED, afterMs: 100 };
 
+export type FallenState = "down" | "throttled" | "unauthorized";
+
 type Watched = { state: HealthState; incidents: Incident[]; isUnsure: boolean };
 
 /** Upstreams that fall and rise, a process that tells of them and may be killed, and what its receivers have heard. */
@@ -132,7 +134,7 @@ export class NotifyWorld {
     this.#notifier = undefined;
   }
 
-  fall(name: string, state: "down" | "throttled" | "unauthorized" = "down", reason = "timeout"): string {
+  fall(name: string, state: FallenState = "down", reason = "timeout"): string {
     const watched = this.#watched(name);
     const startedAtMs = this.nowMs;
     watched.incidents.push({ upstream: name, state, reason, startedAtMs, endedAtMs: undefined, polls: 2 });
