@@ -68,7 +68,7 @@ export function rulesText(watchers: Watchers): string {
     rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule) : rule)),
   }));
   return `# Prometheus rules for ${WATCHED_BY[watchers]}. They read metrics alone, under any job name, so they fit every config.
-# Written by "npm run generate" from tools/rules. "pacewatch rules" prints them with your URLs in them.
+# "pacewatch rules" prints them with your URLs, labels and links in them. In the repository, tools/rules writes them.
 ${yamlText({ groups })}`;
 }
 
