@@ -53,17 +53,16 @@ export async function send(receiver: Receiver, message: Message, parts: SendingP
   }
 }
 
-/** The request as text, without a secret in it: of its URL nothing but the host is known here, if that. */
+/** The request as text, with a name in place of each secret. */
 export function dryRequest(receiver: Receiver, message: Message): string {
   const kind = KINDS[receiver.kind];
-  const url = kind.url ?? `https://${HIDDEN}/${HIDDEN}`;
-  const request = kind.request(message, { receiver, url, key: receiver.key && HIDDEN });
+  const url = (receiver.url === undefined ? kind.url : undefined) ?? "https://hidden/hidden";
+  const request = kind.request(message, { receiver, url, key: receiver.key && "<key>" });
   if (request === undefined) return `${receiver.name}: ${message.event} need not be told\n`;
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\n`);
-  return `${receiver.name}: POST ${request.url}\nContent-Type: application/json\n${headers.join("")}\n${request.body}\n\n`;
+  const shownUrl = request.url.replace(/^https:\/\/hidden\/(hidden)?/, "<url>");
+  return `${receiver.name}: POST ${shownUrl}\nContent-Type: application/json\n${headers.join("")}\n${request.body}\n\n`;
 }
-
-const HIDDEN = "hidden";
 
 async function secretOf(
   source: SecretSource | undefined,
@@ -338,12 +337,11 @@ function ofProcess(sources: ViewSources, replica: string | undefined): readonly 
     const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
     conditions.push({ kind: "offline", replica, says });
   }
-  if (!reload.status.successful)
-    conditions.push({
-      kind: "config_refused",
-      replica,
-      says: "The config before it runs on. The log has the faults.",
-    });
+  const { successful, fault = "" } = reload.status;
+  if (!successful) {
+    const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
+    conditions.push({ kind: "config_refused", replica, says });
+  }
   const sinceMs = lostAtMs(sources);
   if (sinceMs !== undefined) {
     const says = "It was damaged, and moved aside with the history in it. The log tells where to.";

@@ -4,6 +4,7 @@ import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
+import type { ReloadStatus } from "../core/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
@@ -25,8 +26,6 @@ export type ReloadParts = TransportParts & {
 
 /** The config that runs first. */
 export type LoadedConfig = Pick<Loading & { kind: "loaded" }, "config" | "proof" | "digest" | "parts">;
-
-export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
 
 /** The proof of a config holds for its own sizes only. */
 const UNTIL_A_RESTART =
@@ -81,7 +80,7 @@ export class AppReload implements AsyncDisposable {
     });
     this.#next = next;
     // A bug: what runs is not what was asked for.
-    this.#turn = next.catch(() => (this.#status = { ...this.#status, successful: false }));
+    this.#turn = next.catch(() => (this.#status = { ...this.#status, successful: false, fault: undefined }));
     return next;
   }
 
@@ -95,9 +94,10 @@ export class AppReload implements AsyncDisposable {
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const loaded = await loadInThread(configPath, environment);
     const faults = await this.#swap(loaded);
+    const [fault] = faults;
     const { digest, files, parts } = loaded;
-    if (faults.length > 0) {
-      this.#status = { ...this.#status, successful: false };
+    if (fault !== undefined) {
+      this.#status = { ...this.#status, successful: false, fault };
       this.#last = { digest, parts, refused: { files, atMs: clock.now() } };
       this.#logRefusal(faults.filter((fault) => !this.#told.has(fault)));
       return { kind: "refused", faults };

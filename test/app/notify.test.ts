@@ -88,6 +88,21 @@ describe.each(RECEIVER_KINDS)("a receiver of kind %s", (kind) => {
   });
 });
 
+test.each([
+  ["webhook", "<url>"],
+  ["alertmanager", "<url>/api/v2/alerts"],
+  ["telegram", "https://api.telegram.org/bot<key>/sendMessage"],
+  ["pagerduty", "https://events.pagerduty.com/v2/enqueue"],
+] as const)("a dry request of kind %s names what it does not show", (kind, url) => {
+  const key = { from: "env", variable: "OPS_KEY" } as const;
+  const receiver = sampleReceiver({ kind, key, ...(url.startsWith("https") && { url: undefined }) });
+  expect(dryRequest(receiver, sampleMessage())).toContain(`: POST ${url}\n`);
+});
+
+test("a dry request goes where the config says, also of a kind with an address of its own", () => {
+  expect(dryRequest(sampleReceiver({ kind: "pagerduty" }), sampleMessage())).toContain(": POST <url>\n");
+});
+
 test("Discord and Telegram may say in the body when to come again", async () => {
   await using receiving = await Receiving.open();
   receiving.answer = (response) => response.writeHead(429).end('{"retry_after":1.5,"global":false}');

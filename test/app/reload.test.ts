@@ -39,6 +39,23 @@ test("a reload that fails by a bug is told as not successful, until one succeeds
   expect(reload.status.successful).toBe(true);
 });
 
+test("the first fault of a refused config is known until a config is taken", async () => {
+  await using directory = await ConfigDirectory.create();
+  const text = withUpstream("auth: { none: true }");
+  const path = await directory.write(`${text}\nfirst: 1\nsecond: 2\n`);
+  await using reload = new AppReload(
+    await loaded(text),
+    partsOf(path, async () => []),
+  );
+  const refused = await reload.run("asked");
+  expect(refused).toMatchObject({ kind: "refused" });
+  expect(reload.status.fault).toMatch(/:\d+:1: .*first/);
+  expect(reload.status.fault).toBe(refused.kind === "refused" && refused.faults[0]);
+  await directory.write(text);
+  expect(await reload.run("asked")).toEqual({ kind: "reloaded" });
+  expect(reload.status).not.toHaveProperty("fault");
+});
+
 test("however many ask at once, one reload runs and one waits, and all are told of the newest file", async () => {
   await using directory = await ConfigDirectory.create();
   const text = withUpstream("auth: { none: true }");

@@ -74,7 +74,7 @@ test("a dry run needs no secret, shows none and sends nothing", async () => {
     notify({ ...io, name: undefined, isDry: true, wallNowMs }),
   );
   expect(dry).toMatchObject({ code: 0, err: "" });
-  expect(dry.out).toContain("hook: POST https://hidden/hidden\n");
+  expect(dry.out).toContain("hook: POST <url>\n");
   expect(dry.out).toContain("X-Pacewatch-Signature: sha256=");
   expect(dry.out).toContain('"title":"A test of Pacewatch"');
 });

@@ -71,7 +71,7 @@ export function tellingsOf(telled: Telled): readonly Telling[] {
   const { dues: all, notices, closesById } = telled;
   const alike = Map.groupBy(all, (due) => {
     const thread = closesById ? threadOf(due, notices) : undefined;
-    return JSON.stringify([phrasesOf(due, notices).one, nounOf(due.trouble), due.isReminder, thread]);
+    return JSON.stringify([phrasesOf(due, notices), nounOf(due.trouble), due.isReminder, thread]);
   });
   return [...alike.values()].flatMap((dues) => {
     const [first] = dues;
@@ -179,7 +179,7 @@ function several(dues: readonly Due[], { scene, of, notices }: Telled): Said {
   const [first] = dues;
   if (first === undefined) return { title: "", lines: [], side: "open" };
   const { event, trouble } = first;
-  const phrases = phrasesOf(first, notices);
+  const [one, all] = phrasesOf(first, notices);
   const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];
   const shown = names.slice(0, NAMED).join(", ");
   const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
@@ -187,10 +187,7 @@ function several(dues: readonly Due[], { scene, of, notices }: Telled): Said {
   const since = dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)));
   const [name, other] = names;
   return {
-    title:
-      other === undefined
-        ? `${name} ${phrases.one}`
-        : `${names.length} ${nounOf(trouble)} ${phrases.several}`,
+    title: other === undefined ? `${name} ${one}` : `${names.length} ${nounOf(trouble)} ${all}`,
     lines: [
       `${shown}${rest}.`,
       event === "up" ? `It began at ${since}.` : `Since ${since}.`,
@@ -200,42 +197,39 @@ function several(dues: readonly Due[], { scene, of, notices }: Telled): Said {
   };
 }
 
-type Phrases = { readonly one: string; readonly several: string };
+type Phrases = readonly [one: string, several: string];
 
 /** After the name of an upstream, and after their number. Pacewatch's own have no upstream. */
 const PHRASES: Readonly<Record<Due["event"], Phrases>> = {
-  down: { one: "is down", several: "are down" },
-  up: { one: "is up again", several: "are up again" },
-  flapping: { one: "goes up and down", several: "go up and down" },
-  unauthorized: { one: "rejects our key", several: "reject our key" },
-  blocked: { one: "blocks us", several: "block us" },
-  throttled: { one: "is throttling us", several: "are throttling us" },
-  credit_ending: { one: "has little credit left", several: "have little credit left" },
-  api_ending: { one: "announces the end of its API", several: "announce the end of their API" },
-  offline: { one: "was offline", several: "were offline" },
-  config_refused: { one: "refused its new config", several: "refused their new config" },
-  state_lost: { one: "lost its state file", several: "lost their state file" },
+  down: ["is down", "are down"],
+  up: ["is up again", "are up again"],
+  flapping: ["goes up and down", "go up and down"],
+  unauthorized: ["rejects our key", "reject our key"],
+  blocked: ["blocks us", "block us"],
+  throttled: ["is throttling us", "are throttling us"],
+  credit_ending: ["has little credit left", "have little credit left"],
+  api_ending: ["announces the end of its API", "announce the end of their API"],
+  offline: ["was offline", "were offline"],
+  config_refused: ["refused its new config", "refused their new config"],
+  state_lost: ["lost its state file", "lost their state file"],
 };
 
 /** What has ended is named by what it was, where it was no state of an upstream. */
 const ENDED: Readonly<Partial<Record<Trouble["kind"], Phrases>>> = {
-  throttled: { one: "throttles us no more", several: "throttle us no more" },
-  unauthorized: { one: "accepts our key again", several: "accept our key again" },
-  blocked: { one: "blocks us no more", several: "block us no more" },
-  credit_ending: { one: "has credit again", several: "have credit again" },
-  config_refused: {
-    one: "has a config that it can use again",
-    several: "have a config that they can use again",
-  },
+  throttled: ["throttles us no more", "throttle us no more"],
+  unauthorized: ["accepts our key again", "accept our key again"],
+  blocked: ["blocks us no more", "block us no more"],
+  credit_ending: ["has credit again", "have credit again"],
+  config_refused: ["has a config that it can use again", "have a config that they can use again"],
 };
-const UNWATCHED: Phrases = { one: "is no longer watched", several: "are no longer watched" };
-const STEADY: Phrases = { one: "goes up and down no more", several: "go up and down no more" };
+const UNWATCHED: Phrases = ["is no longer watched", "are no longer watched"];
+const STEADY: Phrases = ["goes up and down no more", "go up and down no more"];
 
 function phrasesOf({ event, trouble }: Due, notices: ReadonlyMap<string, Notice>): Phrases {
   const { id, kind, isUnwatched } = trouble;
   if (event === "flapping" && kind !== "down") {
-    const { one, several: all } = PHRASES[kind];
-    return { one: `${one} again and again`, several: `${all} again and again` };
+    const [one, all] = PHRASES[kind];
+    return [`${one} again and again`, `${all} again and again`];
   }
   if (event !== "up") return PHRASES[event];
   if (isUnwatched) return UNWATCHED;
@@ -243,7 +237,7 @@ function phrasesOf({ event, trouble }: Due, notices: ReadonlyMap<string, Notice>
 }
 
 function titleOf(due: Due, notices: ReadonlyMap<string, Notice>): string {
-  return `${nameOf(due.trouble)} ${phrasesOf(due, notices).one}`;
+  return `${nameOf(due.trouble)} ${phrasesOf(due, notices)[0]}`;
 }
 
 function nameOf({ upstream, subject, kind }: Trouble): string {

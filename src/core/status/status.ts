@@ -41,6 +41,13 @@ export type PollStatus = {
   readonly headers?: readonly KeptHeader[];
 };
 
+export type ReloadStatus = {
+  readonly successful: boolean;
+  readonly lastSuccessAtMs: number;
+  /** The first of the config that was refused last. */
+  readonly fault?: string | undefined;
+};
+
 export type HealthStatus = {
   readonly state: HealthState;
   readonly sinceMs: number;
@@ -185,7 +192,7 @@ export type Status = {
   /** A damaged state file was moved aside within the last day. */
   readonly stateLostAtMs: number | undefined;
   /** Not successful if the config file has changed and the new config is invalid. */
-  readonly lastReload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
+  readonly lastReload: ReloadStatus;
   /** In the order of the config. Thousands: each is made when it is reached. */
   readonly upstreams: Iterable<UpstreamSummary>;
   /** Undefined if no upstream has this name. */

@@ -100,9 +100,11 @@ const NAMED = 2;
 
 /** What is wrong with Pacewatch itself. */
 function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): readonly Markup[] {
+  const { successful, lastSuccessAtMs, fault } = lastReload;
+  const first = fault === undefined ? html`` : html` Its first fault: <code>${fault}</code>.`;
   const reloadFailed = html`<p class="notice">
     <strong>The new config is invalid.</strong> Pacewatch still uses the one from
-    ${moment(lastReload.lastSuccessAtMs, nowMs)}; the log lists the faults.
+    ${moment(lastSuccessAtMs, nowMs)}.${first} The log has all.
   </p>`;
   const notWritten = html`<p class="notice">
     <strong>The state file cannot be written.</strong> Polls continue, but their history would be lost on a
@@ -115,7 +117,7 @@ function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): re
       <code>pacewatch quota BUDGET --used N</code> says what was.
     </p>`;
   return [
-    ...(lastReload.successful ? [] : [reloadFailed]),
+    ...(successful ? [] : [reloadFailed]),
     ...(stateStoreUp === false ? [notWritten] : []),
     ...(stateLostAtMs === undefined ? [] : [lost(stateLostAtMs)]),
   ];

@@ -284,10 +284,10 @@ describe("the status page", () => {
   test("tells what is the matter with Pacewatch itself", async () => {
     const text = await textOfPage({
       stateStoreUp: false,
-      lastReload: { successful: false, lastSuccessAtMs: 40_000 },
+      lastReload: { successful: false, lastSuccessAtMs: 40_000, fault: "pacewatch.yaml:3:1: a fault" },
     });
     expect(text).toContain(
-      "The new config is invalid. Pacewatch still uses the one from 00:00:40 UTC; the log lists the faults.",
+      "The new config is invalid. Pacewatch still uses the one from 00:00:40 UTC. Its first fault: pacewatch.yaml:3:1: a fault. The log has all.",
     );
     expect(text).toContain("The state file cannot be written.");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");

@@ -388,6 +388,10 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
   "own-troubles": snapshotOf([email(), aiRouter()], {
     stateStoreUp: false,
     stateLostAtMs: undefined,
-    lastReload: { successful: false, lastSuccessAtMs: SCENE_NOW_MS - 7_200_000 },
+    lastReload: {
+      successful: false,
+      lastSuccessAtMs: SCENE_NOW_MS - 7_200_000,
+      fault: 'pacewatch.yaml:12:5: "upstreams[0].every" must be a duration like 30s, received "soon"',
+    },
   }),
 };
