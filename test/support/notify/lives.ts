@@ -164,7 +164,7 @@ export async function fleetLiveOnce(seed: number): Promise<LifeVerdict> {
   await world.clock.advance(3 * HOUR_MS);
   const known = fallen.filter(({ id }) => !world.lost.has(id));
   const told = receivers.map(({ name }) => name);
-  return { faults: faultsIn(world.heard, told, known, excuses), incidents: known.length, kills };
+  return { faults: faultsIn(world.heard, told, known, excuses, world.lost), incidents: known.length, kills };
 }
 
 function faultsIn(
@@ -172,6 +172,7 @@ function faultsIn(
   receivers: readonly string[],
   fallen: readonly { readonly id: string; readonly name: string; readonly atMs: number }[],
   excuses: readonly Excuse[],
+  lost: ReadonlySet<string> = new Set(),
 ): readonly string[] {
   const faults: string[] = [];
   for (const receiver of receivers) {
@@ -202,15 +203,18 @@ function faultsIn(
       if (times > 1 + lost.length) faults.push(`${receiver} heard ${times} times of ${key}`);
     }
     const last = new Map(
-      heard.flatMap(({ message }) => message.members.map(({ subject }) => [subject, message.event])),
+      heard.flatMap(({ message }) =>
+        message.members.map(({ subject, incident }) => [subject, { event: message.event, incident }]),
+      ),
     );
     const ends = new Map(heard.map(({ message }) => [message.incident, message]));
     const unsure = new Set(excuses.flatMap((each) => (each.receiver === receiver ? [each.incident] : [])));
     for (const [incident, { event, isOver }] of ends)
-      if ((event !== "up" || !isOver) && !unsure.has(incident))
+      if ((event !== "up" || !isOver) && !unsure.has(incident) && !lost.has(incident))
         faults.push(`${receiver} never heard of the end of ${incident}`);
-    for (const [subject, event] of last)
-      if (event !== "up") faults.push(`${receiver} thinks that ${subject} is ${event}`);
+    for (const [subject, { event, incident }] of last)
+      if (event !== "up" && !lost.has(incident))
+        faults.push(`${receiver} thinks that ${subject} is ${event}`);
   }
   return faults;
 }
