@@ -34,9 +34,7 @@ function secret(what: string, description: string): z.ZodType<SecretSource> {
 
 const receiver = section({
   name: noted(name(), { isNeeded: true }).describe("Its name in metrics and in the log."),
-  kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe(
-    "What it is, which decides what its messages look like.",
-  ),
+  kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe("What receives the messages."),
   url: secret("the URL", "Where its URL is found: whoever has it can write there.").optional(),
   key: secret(
     "the key",
@@ -59,9 +57,7 @@ const receiver = section({
     .describe("Only these upstreams, and nothing of Pacewatch itself. Default: all, and Pacewatch."),
   after: duration(0, DAY_MS, "2m")
     .prefault("0s")
-    .describe(
-      "Shorter problems are not reported. Throttling is reported after five minutes at the earliest.",
-    ),
+    .describe("Shorter problems are not reported, and throttling never before five minutes."),
   group_wait: duration(0, HOUR_MS, "10s")
     .prefault("10s")
     .describe("What falls within this time is told in one message. It waits at most four times as long."),

@@ -1,5 +1,5 @@
 import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
-import { dayText, twoDigits, weekdayOf, WEEKDAYS } from "../time/civil-day.ts";
+import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../time/civil-day.ts";
 import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -44,15 +44,16 @@ function moment(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < SOON_MS) {
     const aboutMs = Math.round(atMs / (10 * MINUTE_MS)) * 10 * MINUTE_MS;
-    return `in ${humanDuration(Math.ceil(leftMs / MINUTE_MS) * MINUTE_MS)}, about ${timeOf(aboutMs)}`;
+    return `in ${humanDuration(Math.ceil(leftMs / MINUTE_MS) * MINUTE_MS)}, about ${timeOf(aboutMs, nowMs)}`;
   }
   const aboutMs = Math.round(atMs / HOUR_MS) * HOUR_MS;
   const day = Math.floor(aboutMs / DAY_MS);
-  if (leftMs < WEEKDAYS_MS) return `on ${WEEKDAYS[weekdayOf(day)] ?? ""} about ${timeOf(aboutMs)}`;
+  if (leftMs < WEEKDAYS_MS) return `on ${WEEKDAYS[weekdayOf(day)] ?? ""} about ${timeOf(aboutMs, aboutMs)}`;
   return `on ${dayText(day)}`;
 }
 
-function timeOf(atMs: number): string {
-  const minutes = Math.floor((atMs % DAY_MS) / MINUTE_MS);
-  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)} UTC`;
+/** With its date where that is another day than the reader's. */
+function timeOf(atMs: number, nowMs: number): string {
+  const text = dateTime(atMs).replace(":00 UTC", " UTC");
+  return text.startsWith(dayText(Math.floor(nowMs / DAY_MS))) ? text.slice("2026-10-25 ".length) : text;
 }

@@ -66,7 +66,8 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
           <p>
             Pacewatch ${status.version}, running since ${dateTime(status.startedAtMs)} · as JSON:
             <a href="${root}api/v1/upstreams">upstreams</a>, <a href="${root}api/v1/incidents">incidents</a>,
-            <a href="${root}api/v1/config">running config</a> · <a href="${root}metrics">metrics</a>
+            <a href="${root}api/v1/config">running config</a> · <a href="${root}metrics">metrics</a> ·
+            <a href="${root}runbooks/">runbooks</a>, <a href="${root}runbooks/glossary">words</a>
           </p>
         </footer>
       </body>

@@ -236,6 +236,12 @@ async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswe
 }
 
 function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
+  const runbook: Route["answer"] = (request, name) =>
+    answers.serve(request, request.path, async () => {
+      const text = await readRunbook(name);
+      const pieces = renderRunbookPage(text, deps.status());
+      return { status: text === undefined ? 404 : 200, type: HTML, pieces };
+    });
   return [
     get("/", (request) =>
       answerPage(request, answers, async (view) => {
@@ -259,13 +265,8 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
       }),
     ),
     get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers)),
-    get("/runbooks/:name", (request, name) =>
-      answers.serve(request, request.path, async () => {
-        const text = await readRunbook(name);
-        const pieces = renderRunbookPage(name, text, deps.status());
-        return { status: text === undefined ? 404 : 200, type: HTML, pieces };
-      }),
-    ),
+    get("/runbooks/", runbook),
+    get("/runbooks/:name", runbook),
   ];
 }
 

@@ -27,6 +27,13 @@ test.each<readonly [string, readonly Burn[]]>([
   expect(creditSentence(burns, NOW_MS)).toBe(sentence);
 });
 
+test("a moment of another day has its date", () => {
+  const evening = Date.parse("2026-11-22T20:00:00Z");
+  expect(creditSentence([burn("1h", "2026-11-23T01:30:00Z")], evening)).toContain(
+    "empty in 5 h 30 min, about 2026-11-23 01:30 UTC.",
+  );
+});
+
 test("the worst of the windows decides", () => {
   const burns = [
     burn("1h", "2026-11-24T13:40:00Z"),

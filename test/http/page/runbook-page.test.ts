@@ -17,6 +17,12 @@ function articleIn(page: string): string {
   return /<article[^>]*>([^]*)<\/article>/.exec(page)?.[1] ?? "";
 }
 
+function proseOf(article: string): string {
+  return article.replaceAll(/<(pre|code)>.*?<\/\1>/gs, "").replaceAll(/<[^>]*>/g, "");
+}
+
+const MARKDOWN = /`|\]\(|\*\*|^\s*[-#|>]|\b_|_\b/m;
+
 describe("the page of a runbook", () => {
   test.each(NAMES)(
     "%s is rendered whole: nothing of Markdown is left, and its links lead on",
@@ -27,11 +33,33 @@ describe("the page of a runbook", () => {
       expect(article).toContain(`<h1>${name}</h1>`);
       expect(article.match(/<h2>/g)).toHaveLength(4);
       expect(article).toMatch(/<pre><code>amtool silence add/);
-      const prose = article.replaceAll(/<(pre|code)>.*?<\/\1>/gs, "").replaceAll(/<[^>]*>/g, "");
-      expect(prose).not.toMatch(/`|\]\(|\*\*|^\s*[-#|>]|\b_|_\b/m);
+      expect(proseOf(article)).not.toMatch(MARKDOWN);
       for (const [, target = ""] of article.matchAll(/href="([^"]*)"/g)) expect(NAMES).toContain(target);
     },
   );
+
+  test("the list of them leads to each, and nothing of Markdown is left in it", async () => {
+    const { status, page } = await asked("");
+    expect(status).toBe(200);
+    expect(page).toContain("<title>Runbooks · Pacewatch</title>");
+    const article = articleIn(page);
+    const targets = [...article.matchAll(/href="([^"]*)"/g)].map(([, target]) => target);
+    expect(new Set(targets)).toEqual(new Set(NAMES));
+    expect(proseOf(article)).not.toMatch(MARKDOWN);
+  });
+
+  test("the glossary has a row for each word, and the footer of each page leads to both", async () => {
+    const { status, page } = await asked("glossary");
+    expect(status).toBe(200);
+    expect(articleIn(page)).toContain("<td>lease</td>");
+    expect(proseOf(articleIn(page))).not.toMatch(MARKDOWN);
+    for (const target of ["../runbooks/", "../runbooks/glossary"])
+      expect(page).toContain(`<a href="${target}">`);
+  });
+
+  test("names the pages that are only in the package", async () => {
+    expect(articleIn((await asked("PacewatchTokenUnavailable")).page)).toContain("(docs/oauth2.md)");
+  });
 
   test("has its lists, emphasis and code, escaped", async () => {
     const article = articleIn((await asked("PacewatchCertificateExpiring")).page);

@@ -422,6 +422,8 @@ describe("the status page", () => {
       "./api/v1/incidents",
       "./api/v1/config",
       "./metrics",
+      "./runbooks/",
+      "./runbooks/glossary",
     ]);
   });
 });

@@ -20,6 +20,7 @@ const PATHS = [
   "/api/v1/incidents",
   "/api/v1/config",
   "/upstreams/ai-router",
+  "/runbooks/",
   "/runbooks/PacewatchUpstreamDown",
 ];
 
@@ -66,7 +67,7 @@ describe("the paths", () => {
     const routes = routesToAsk(sampleRoutesDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
-    expect(routes.length).toBe(15);
+    expect(routes.length).toBe(16);
     for (const { method, path } of routes)
       expect(documentation).toContain(`\`${method} ${path.replace(":name", "NAME")}\``);
   });
