@@ -241,16 +241,12 @@ export class AppNotify {
     const isHere = (name: string): boolean => polling.recordOf(name) !== undefined;
     return {
       upstream: (name) => {
-        const upstream = this.#upstreams.get(name);
-        if (upstream === undefined) return undefined;
-        const { labels } = upstream;
-        return isHere(name)
-          ? { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) }
-          : {
-              labels,
-              state: fleet?.viewOf(name)?.state ?? "unknown",
-              isUnsure: bulletinOf(name)?.isUnsure === true,
-            };
+        const labels = this.#upstreams.get(name)?.labels;
+        if (labels === undefined) return undefined;
+        if (isHere(name))
+          return { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) };
+        const isUnsure = bulletinOf(name)?.isUnsure === true;
+        return { labels, state: fleet?.viewOf(name)?.state ?? "unknown", isUnsure };
       },
       elsewhere: (known) =>
         new Set([...(fleet?.bulletins() ?? []), ...known].filter((name) => !isHere(name))),

@@ -88,7 +88,7 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
   const isOver = dues.every((due) => due.trouble.endedAtMs !== undefined && due.event !== "flapping");
   const isOne = new Set(dues.map((due) => due.trouble.subject)).size === 1;
   const path = isOne && upstream !== undefined ? `/upstreams/${encodeURIComponent(upstream)}` : "/";
-  const said = isOne ? single(dues.at(-1) ?? first, telled) : several(dues, telled);
+  const said = isOne ? single(dues.at(-1) ?? first, telled) : several(first, dues, telled);
   return {
     event,
     incident,
@@ -175,9 +175,7 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
   ];
 }
 
-function several(dues: readonly Due[], { scene, of, notices }: Telled): Said {
-  const [first] = dues;
-  if (first === undefined) return { title: "", lines: [], side: "open" };
+function several(first: Due, dues: readonly Due[], { scene, of, notices }: Telled): Said {
   const { event, trouble } = first;
   const [one, all] = phrasesOf(first, notices);
   const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];

@@ -7,7 +7,7 @@ import { isOneOf, type Receiver, RECEIVER_EVENTS, type ReceiverEvent } from "../
 import type { Side } from "../exchange/reasons.ts";
 import type { HealthState } from "../poll/health.ts";
 import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
-import { isForGood, isState, isWorse, type Trouble, type TroubleKind } from "./trouble.ts";
+import { isForGood, isState, isWorse, NO_INCIDENT, type Trouble, type TroubleKind } from "./trouble.ts";
 
 export type ToldEvent = ReceiverEvent | "flapping";
 export const TOLD_EVENTS: readonly ToldEvent[] = [...RECEIVER_EVENTS, "flapping"];
@@ -192,15 +192,8 @@ class Planning {
       if (isForGood(event)) this.#settle(notice);
       else {
         const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
-        const gone = {
-          endedAtMs: this.#nowMs,
-          knownAtMs: notice.atMs,
-          isUnwatched: true,
-          reason: "",
-          polls: 0,
-          says: "",
-        } as const;
-        const trouble = { id: incident, subject, kind, upstream, startedAtMs, ...gone };
+        const seen = { endedAtMs: this.#nowMs, knownAtMs: notice.atMs, isUnwatched: true } as const;
+        const trouble = { ...NO_INCIDENT, id: incident, subject, kind, upstream, startedAtMs, ...seen };
         this.#due(trouble, "up", notice.atMs);
       }
     }
@@ -264,10 +257,7 @@ class Planning {
     this.#each(others);
     const newest = flaps.at(-1);
     if (newest === undefined) return;
-    const untold = flaps.filter(({ id, endedAtMs }) => {
-      return endedAtMs !== undefined && !this.#told.notices.has(id);
-    });
-    const closes = untold.map(({ id }) => id);
+    const closes = flaps.flatMap(({ id }) => (this.#told.notices.has(id) ? [] : [id]));
     if (newest.endedAtMs === undefined) {
       this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, flapping.incident]);
       return;
@@ -339,4 +329,15 @@ export function noticesOf(
   // They need not have been told themselves.
   const others = closes.map((incident) => ({ ...(told.get(incident) ?? own), incident, isOpen: false }));
   return [...others, own];
+}
+
+/** A credit that was ending when an earlier process told so is still the same trouble. */
+export function conditionsIn(notices: readonly Notice[]): ReadonlyMap<string, Trouble> {
+  const open = new Map<string, Trouble>();
+  for (const { isOpen, incident: id, subject, event: kind, upstream, startedAtMs } of notices) {
+    if (!isOpen || subject === upstream || kind === "up" || kind === "flapping") continue;
+    const found = { id, subject, kind, upstream, startedAtMs, knownAtMs: startedAtMs };
+    open.set(subject, { ...NO_INCIDENT, ...found });
+  }
+  return open;
 }

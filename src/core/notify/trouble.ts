@@ -46,24 +46,15 @@ export function isForGood(kind: ReceiverEvent | "flapping"): boolean {
 
 /** Undefined where it says nothing of the upstream: then we were offline. */
 export function troubleOf(incident: Incident, knownAtMs: number): Trouble | undefined {
-  const { upstream, state, reason, startedAtMs, endedAtMs, isUnwatched, polls } = incident;
+  const { upstream, state, reason, startedAtMs } = incident;
   if (reason === "offline") return undefined;
   const kind = state === "down" && reason === "blocked" ? "blocked" : STATES.find((each) => each === state);
   if (kind === undefined) return undefined;
-  return {
-    id: idOf(upstream, startedAtMs),
-    subject: upstream,
-    kind,
-    upstream,
-    startedAtMs,
-    endedAtMs,
-    knownAtMs,
-    ...(isUnwatched && { isUnwatched }),
-    reason,
-    polls,
-    says: "",
-  };
+  return { ...incident, id: idOf(upstream, startedAtMs), subject: upstream, kind, knownAtMs, says: "" };
 }
+
+/** Of a trouble that is no incident, while it goes on. */
+export const NO_INCIDENT = { endedAtMs: undefined, reason: "", polls: 0, says: "" } as const;
 
 /** A name has no slash. */
 function idOf(subject: string, startedAtMs: number): string {
@@ -106,18 +97,8 @@ export function foldConditions(
     const startedAtMs = known?.startedAtMs ?? sinceMs ?? nowMs;
     // What is for good is known by what it says, not by when we saw it.
     const id = kind === "api_ending" ? subject : idOf(subject, startedAtMs);
-    next.set(subject, {
-      id,
-      subject,
-      kind,
-      upstream,
-      startedAtMs,
-      endedAtMs: undefined,
-      knownAtMs: known?.knownAtMs ?? nowMs,
-      reason: "",
-      polls: 0,
-      says,
-    });
+    const knownAtMs = known?.knownAtMs ?? nowMs;
+    next.set(subject, { ...NO_INCIDENT, id, subject, kind, upstream, startedAtMs, knownAtMs, says });
   }
   const ended = [...open.values()]
     .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))

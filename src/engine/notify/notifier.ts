@@ -1,6 +1,6 @@
 import type { Receiver } from "../../core/config/config.ts";
 import type { ReceiverSnapshot } from "../../core/metrics/snapshot.ts";
-import { NEWS_MS, type Notice, type Scene, type ToldBefore } from "../../core/notify/plan.ts";
+import { conditionsIn, NEWS_MS, type Notice, type Scene, type ToldBefore } from "../../core/notify/plan.ts";
 import { type Condition, foldConditions, type Trouble, troubleOf } from "../../core/notify/trouble.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Incident } from "../../core/status/status.ts";
@@ -105,7 +105,7 @@ export class Notifier {
     const outboxes = [...this.#outboxes];
     return {
       since: new Map(outboxes.map(([name, { sinceMs }]) => [name, sinceMs])),
-      notices: outboxes.flatMap(([, { notices }]) => [...notices]),
+      notices: outboxes.flatMap(([, { notices }]) => [...notices.values()]),
     };
   }
 
@@ -247,15 +247,4 @@ export class Notifier {
         : trouble,
     );
   }
-}
-
-/** A credit that was ending when an earlier process told so is still the same trouble. */
-function conditionsIn(notices: readonly Notice[]): ReadonlyMap<string, Trouble> {
-  const open = new Map<string, Trouble>();
-  for (const { isOpen, incident: id, subject, event: kind, upstream, startedAtMs } of notices) {
-    if (!isOpen || subject === upstream || kind === "up" || kind === "flapping") continue;
-    const found = { id, subject, kind, upstream, startedAtMs, endedAtMs: undefined };
-    open.set(subject, { ...found, knownAtMs: startedAtMs, reason: "", polls: 0, says: "" });
-  }
-  return open;
 }

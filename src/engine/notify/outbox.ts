@@ -36,7 +36,7 @@ export class Outbox {
   readonly #parts: OutboxParts;
   /** What was over before is no news to it. Wall clock. */
   #sinceMs: number;
-  readonly #notices = new Map<string, Notice>();
+  readonly notices: Map<string, Notice> = new Map();
   readonly counts: Record<Delivery["kind"], number> = { delivered: 0, failed: 0, refused: 0 };
   #receiver: Receiver;
   #sending: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export class Outbox {
     this.#receiver = repeating(receiver);
     this.#sinceMs = sinceMs;
     this.#parts = parts;
-    for (const notice of notices) this.#notices.set(notice.incident, notice);
+    for (const notice of notices) this.notices.set(notice.incident, notice);
   }
 
   /** The config says it anew. */
@@ -68,10 +68,6 @@ export class Outbox {
     return this.#sinceMs;
   }
 
-  get notices(): Iterable<Notice> {
-    return this.#notices.values();
-  }
-
   /** This process tells from now on. What another told until now holds, and what it has forgotten is over. */
   takeOver({ since, notices }: ToldBefore): void {
     const { name } = this.#receiver;
@@ -80,11 +76,11 @@ export class Outbox {
       notices.flatMap((notice) => (notice.receiver === name ? [[notice.incident, notice] as const] : [])),
     );
     const staleMs = this.#parts.clock.wallNow() - DAY_MS;
-    for (const [incident, notice] of this.#notices)
+    for (const [incident, notice] of this.notices)
       if (notice.isOpen && !theirs.has(incident) && notice.atMs < staleMs)
         this.#note({ ...notice, isOpen: false });
     for (const [incident, notice] of theirs)
-      if (notice.atMs >= (this.#notices.get(incident)?.atMs ?? 0)) this.#note(notice);
+      if (notice.atMs >= (this.notices.get(incident)?.atMs ?? 0)) this.#note(notice);
   }
 
   /** Another process tells. */
@@ -96,7 +92,7 @@ export class Outbox {
   look(outlook: Outlook): number {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
-    const told = { sinceMs: this.#sinceMs, notices: this.#notices };
+    const told = { sinceMs: this.#sinceMs, notices: this.notices };
     const plan = planFor(this.#receiver, told, outlook.scene, nowMs);
     for (const notice of plan.quiet) this.#note(notice);
     this.#oldestDueMs = plan.dues.at(0)?.dueAtMs;
@@ -105,7 +101,7 @@ export class Outbox {
     const waitMs = Math.max(inMs, this.#notBeforeMs - clock.now());
     if (waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
     const { closesById = false } = KINDS[this.#receiver.kind];
-    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.#notices, nowMs, closesById });
+    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.notices, nowMs, closesById });
     if (telling !== undefined) this.#sending = this.#tell(telling);
     return Infinity;
   }
@@ -129,7 +125,7 @@ export class Outbox {
       this.#failures = 0;
       const { atMs, incident, side } = message;
       for (const due of dues)
-        for (const notice of noticesOf(this.#receiver.name, due, this.#notices, { atMs, incident, side }))
+        for (const notice of noticesOf(this.#receiver.name, due, this.notices, { atMs, incident, side }))
           this.#note(notice, !due.isReminder || KINDS[this.#receiver.kind].repeatMs === undefined);
     }
     this.#sending = undefined;
@@ -148,14 +144,14 @@ export class Outbox {
   }
 
   #note(notice: Notice, isKept = true): void {
-    this.#notices.set(notice.incident, notice);
+    this.notices.set(notice.incident, notice);
     if (isKept) this.#parts.keep(notice);
   }
 
   forget(): void {
     const fromMs = this.#parts.clock.wallNow() - FORGOTTEN_MS;
-    for (const [incident, { isOpen, atMs }] of this.#notices)
-      if (!isOpen && atMs < fromMs) this.#notices.delete(incident);
+    for (const [incident, { isOpen, atMs }] of this.notices)
+      if (!isOpen && atMs < fromMs) this.notices.delete(incident);
   }
 }
 
