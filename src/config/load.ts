@@ -11,6 +11,7 @@ import { type Parts, validate } from "./check/validate.ts";
 import { warningsOf, warningsOfReceivers } from "./check/warnings.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
+import { codeOf } from "../core/text/escape.ts";
 import { fileProblem, readRegularFile } from "../files/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
@@ -64,7 +65,8 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
   try {
     bytes = await readRegularFile(configPath);
   } catch (error) {
-    const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}`);
+    const otherwise = codeOf(error) === "ENOENT" ? "; give yours with --config FILE" : "";
+    const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}${otherwise}`);
     return { ...refused([fault], { digest: UNREADABLE, ...NO_FILES }), isForGood: false };
   }
   return await loadBytes(bytes, configPath, options);

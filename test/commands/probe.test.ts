@@ -126,10 +126,10 @@ test("says what limit the provider advertised, and how that compares with the co
   expect(out).toContain(
     "limit    5 requests per 1s: you configured 1000/1m, it says 5 per 1s: add a second rate, { requests: 5, per: 1s }",
   );
+  expect(out).toContain("150000 tokens (window not told): it counts tokens, not requests: it lowers nothing");
   expect(out).toContain(
-    "150000 tokens, in a window that it does not tell: it counts tokens, not requests: it lowers nothing",
+    "60 requests (window not told): shown, and lowers nothing until its window is learned",
   );
-  expect(out).toContain("60 requests, in a window that it does not tell: its window is not known");
 });
 
 async function answering(

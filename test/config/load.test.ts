@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { load } from "../../src/config/load.ts";
+import { readYaml } from "../../src/config/read/yaml.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
 describe("a config that says only what it must", () => {
@@ -683,7 +684,7 @@ describe("files that no editor would have written", () => {
           file: directory.file("nowhere.yaml"),
           line: 1,
           column: 1,
-          message: "cannot read config: there is no such file",
+          message: "cannot read config: there is no such file; give yours with --config FILE",
         },
       ],
       proof: undefined,
@@ -1184,4 +1185,27 @@ upstreams:
       expect.stringMatching(/"upstreams\[0\]\.also" must be shorter/),
     ]);
   });
+});
+
+test.each([
+  [
+    "a: { requests: 100 per: 1m }",
+    "1:16",
+    "a comma is missing between entries, or a block is inside [ ] or { }",
+  ],
+  [
+    "a:\n  - name: b\n   path: /c",
+    "3:1",
+    "a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
+  ],
+  [
+    "a:\n  - b: 1\n     c: 2",
+    "2:8",
+    'a value must not contain another ": " unless it is quoted: is the next line indented too far?',
+  ],
+])("what is wrong with the YAML of %j is told as people make the mistake", (text, place, sentence) => {
+  const { faults } = readYaml(Buffer.from(text), "pacewatch.yaml");
+  expect(faults.map(({ line, column, message }) => `${line}:${column}: ${message}`)).toEqual([
+    `${place}: cannot read YAML: ${sentence}`,
+  ]);
 });

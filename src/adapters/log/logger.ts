@@ -7,6 +7,7 @@ import type { LogLevel } from "../../core/config/config.ts";
 import { formatMoney } from "../../core/config/price.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
+import { rowOf } from "../../core/exchange/reasons.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll } from "../../core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
@@ -116,7 +117,13 @@ export class LogRecorder implements Recorder {
     if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
       this.#log.debug({ upstream: this.#upstream, ...fields }, "slot skipped");
     } else {
-      this.#write("info", fields, "slots are being skipped");
+      // A healthy start waits too, as nobody knows what was sent before it.
+      const isStart = cause === "budget" && this.#lastPoll === undefined;
+      this.#write(
+        "info",
+        fields,
+        isStart ? "slots are skipped until the first poll" : "slots are being skipped",
+      );
       this.#loggedCauses.add(cause);
     }
     this.#skippedSlots += count;
@@ -190,8 +197,10 @@ export class LogRecorder implements Recorder {
 
   #healthChanged({ from, to }: HealthChange): void {
     // It becomes unknown because polls are missing: the last poll is not the cause.
-    const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
-    this.#write(to === "up" ? "info" : "warn", { from, to, ...cause }, "health changed");
+    const poll = to === "unknown" ? undefined : this.#lastPoll;
+    const side = poll && rowOf(poll.outcome.reason)?.verdict.side;
+    const fields = { from, to, ...(side && { side }), ...(poll && pollFields(poll)) };
+    this.#write(to === "up" ? "info" : "warn", fields, "health changed");
   }
 
   /** What an upstream does can fill a disk. Debug lines are for whoever asks for them. */

@@ -117,10 +117,12 @@ const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   BAD_DQ_ESCAPE: "a backslash in double quotes must begin a known escape: use single quotes to keep it",
   BAD_INDENT: "the indentation is wrong, or a bracket or quote before here is not closed",
   BAD_SCALAR_START: "a value that starts with a reserved character must be quoted",
-  BLOCK_AS_IMPLICIT_KEY: 'a value must not contain another ": " unless it is quoted',
-  BLOCK_IN_FLOW: "a block must not be inside [ ] or { }",
+  BLOCK_AS_IMPLICIT_KEY:
+    'a value must not contain another ": " unless it is quoted: is the next line indented too far?',
+  BLOCK_IN_FLOW: "a comma is missing between entries, or a block is inside [ ] or { }",
   KEY_OVER_1024_CHARS: "a key must have at most 1024 characters",
-  MISSING_CHAR: "a closing quote, bracket, comma or colon is missing",
+  MISSING_CHAR:
+    "a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
   MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
   MULTIPLE_DOCS: "a file must be one document, received several",
   RESOURCE_EXHAUSTION: NESTED_TOO_DEEPLY,

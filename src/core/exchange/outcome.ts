@@ -28,7 +28,7 @@ export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
     "left to production",
     "little of the upstream's limit is left, and production comes first",
   ),
-  quota: skip("limit", "quota used up", "our own quota is used up"),
+  quota: skip("limit", "our own quota or spend", "too little of our own quota or spend is left for a poll"),
   overlap: skip("us", "previous poll still running", "the previous poll was still running"),
   missed: skip("us", "late or suspended", "Pacewatch was late or suspended"),
   ledger: skip("us", "no right by Redis", "Redis had not given this replica the right to poll"),

@@ -70,6 +70,9 @@ function tableOf<Of>(
 function summary({ atMs, upstreams }: Report): readonly Block[] {
   return [
     { kind: "paragraph", text: `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}` },
+    ...(upstreams.every(({ watchedMs, incidents }) => watchedMs === 0 && incidents.length === 0)
+      ? [nothingWatched(atMs)]
+      : []),
     tableOf("In short", HOW.short, upstreams, [
       ["Upstream", ({ upstream }) => upstream],
       ["Watched", ({ watched }) => ratio(watched)],
@@ -80,6 +83,13 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
       ["Polls cost", ({ costs }) => costsIn(costs)],
     ]),
   ];
+}
+
+/** The month that is over is the default: in the first days of Pacewatch it is empty. */
+function nothingWatched(atMs: number): Block {
+  const month = dateTime(atMs).slice(0, "2026-11".length);
+  const text = `Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
+  return { kind: "paragraph", text };
 }
 
 /** What nobody watched counts as good, but of nothing there is nothing to say. */

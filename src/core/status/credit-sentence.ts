@@ -13,6 +13,7 @@ const WEEKDAYS_MS = 6 * DAY_MS;
 /** When a credit runs out: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
 export function creditSentence(burns: readonly Burn[], nowMs: number): string {
   return sentenceOf(burns, nowMs, {
+    empty: "It is empty.",
     lasts: "At the present pace it lasts for more than a year.",
     unknown: "Its pace is not known yet: that takes half an hour, or up to a day with polls hours apart.",
   });
@@ -21,6 +22,7 @@ export function creditSentence(burns: readonly Burn[], nowMs: number): string {
 /** The same of a quota, which refills by itself. */
 export function quotaSentence(burns: readonly Burn[], nowMs: number): string {
   return sentenceOf(burns, nowMs, {
+    empty: "Too little is left for another poll.",
     lasts: "At the present pace it refills before it is empty.",
     unknown: "Its pace is not known yet: that takes an hour or two, or up to a day with polls hours apart.",
   });
@@ -29,14 +31,14 @@ export function quotaSentence(burns: readonly Burn[], nowMs: number): string {
 function sentenceOf(
   burns: readonly Burn[],
   nowMs: number,
-  otherwise: { readonly lasts: string; readonly unknown: string },
+  otherwise: Readonly<Record<"empty" | "lasts" | "unknown", string>>,
 ): string {
   const worst = worstBurn(burns);
   const { emptyAtMs } = worst ?? {};
   if (worst === undefined || emptyAtMs === undefined) {
     return burns.some(({ perSecond }) => perSecond !== undefined) ? otherwise.lasts : otherwise.unknown;
   }
-  if (emptyAtMs <= nowMs) return "It is empty.";
+  if (emptyAtMs <= nowMs) return otherwise.empty;
   return `At the pace of the last ${PACE[worst.window]}, empty ${moment(emptyAtMs, nowMs)}.`;
 }
 

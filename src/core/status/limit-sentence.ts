@@ -25,7 +25,7 @@ export function limitSentence({ unit, limit, remaining, perMs, resource, windowF
     limit === undefined
       ? `${remaining ?? "?"} ${counted} left of a limit that it does not tell`
       : `${limit} ${counted}`;
-  const per = perMs === undefined ? ", in a window that it does not tell" : ` per ${formatDuration(perMs)}`;
+  const per = perMs === undefined ? " (window not told)" : ` per ${formatDuration(perMs)}`;
   const about = resource === undefined ? "" : ` for "${plain(resource)}"`;
   const learned = windowFrom === undefined || windowFrom === "told" ? "" : `, ${LEARNED[windowFrom]}`;
   return `${amount}${per}${about}${learned}`;
@@ -48,8 +48,7 @@ export function limitComparison(known: KnownLimit, budget: Budget, needs: Needs)
   const { rates } = budget;
   if (unit !== "requests") return `it counts ${plain(unit)}, not requests: it lowers nothing`;
   if (limit === undefined) return "it tells no limit: there is nothing to compare";
-  if (perMs === undefined)
-    return "its window is not known: it is shown, and lowers nothing until the window is learned";
+  if (perMs === undefined) return "shown, and lowers nothing until its window is learned";
   const per = formatDuration(perMs);
   const configured = rates.map((rate) => `${rate.requests}/${rate.label}`).join(" and ");
   const says = `you configured ${configured}, it says ${limit} per ${per}`;

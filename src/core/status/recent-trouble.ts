@@ -18,7 +18,8 @@ export function recentTrouble(polls: readonly PollStatus[]): string | undefined 
   const kinds = [...Map.groupBy(troubles.toReversed(), kindOf).values()].sort((a, b) => b.length - a.length);
   const counted = countOf(troubles.length, window.length);
   if (kinds.length === 1) return `${counted} ${pollPhrase(newest)}`;
-  return `${counted} failed: ${countsByKind(kinds)}`;
+  const word = troubles.every(({ outcome }) => outcome === "failed") ? "failed" : "were not ok";
+  return `${counted} ${word}: ${countsByKind(kinds)}`;
 }
 
 export function isTrouble(poll: PollStatus): boolean {

@@ -43,14 +43,11 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
     case "degraded":
       return verdictOnSlow(upstream, status);
     case "throttled":
-      return (newestRow(upstream, "throttled") ?? REASONS.rate).verdict;
+      return verdictOnRefusal(upstream, status, REASONS.rate);
     case "unauthorized":
-      return (newestRow(upstream, "rejected") ?? REASONS.unauthorized).verdict;
-    case "down": {
-      const row = newestRow(upstream) ?? REASONS.server_error;
-      if (status.offline && (row === REASONS.offline || row.verdict === ON_THE_WAY)) return OFFLINE_NOW;
-      return row.verdict === ON_THE_WAY ? verdictOnUnreachable(upstream, status) : row.verdict;
-    }
+      return verdictOnRefusal(upstream, status, REASONS.unauthorized);
+    case "down":
+      return verdictOnFailure(upstream, status, newestRow(upstream) ?? REASONS.server_error);
     case "unknown":
       return verdictOnUnknown(upstream);
     default:
@@ -65,13 +62,33 @@ function newestRow({ lastPolls }: UpstreamFacts, outcome?: Outcome): ReasonRow |
     .findLast((row) => row !== undefined && (outcome === undefined || row.outcome === outcome));
 }
 
+/** A failure that came after is not confirmed yet, but newer. */
+function verdictOnRefusal(upstream: UpstreamFacts, status: Status, usual: ReasonRow): Verdict {
+  const newest = newestRow(upstream);
+  if (newest?.outcome === "failed") return verdictOnFailure(upstream, status, newest);
+  const { verdict } = newestRow(upstream, usual.outcome) ?? usual;
+  if (upstream.health.up !== false) return verdict;
+  return { side: verdict.side, because: "It was down before, and no poll was ok since." };
+}
+
+function verdictOnFailure(upstream: UpstreamFacts, status: Status, row: ReasonRow): Verdict {
+  if (status.offline && (row === REASONS.offline || row.verdict === ON_THE_WAY)) return OFFLINE_NOW;
+  return row.verdict === ON_THE_WAY ? verdictOnUnreachable(upstream, status) : row.verdict;
+}
+
+const ACCEPTED: Verdict = {
+  side: "open",
+  because:
+    "It accepted our connection, so it is more likely them. No other upstream has answered since, which would prove it.",
+};
+
 function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
   const { lastPolls } = upstream;
   const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== ON_THE_WAY) + 1];
   const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
-  return other === undefined
-    ? ON_THE_WAY
-    : { side: "them", because: `${other} still answers, so our network works.` };
+  if (other !== undefined) return { side: "them", because: `${other} still answers, so our network works.` };
+  const { connect, wait } = lastPolls.findLast(({ outcome }) => outcome === "failed")?.phasesMs ?? {};
+  return connect === undefined || wait === undefined ? ON_THE_WAY : ACCEPTED;
 }
 
 function verdictOnSlow(upstream: UpstreamFacts, status: Status): Verdict {

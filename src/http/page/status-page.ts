@@ -77,7 +77,7 @@ function headline(
   const isStarting =
     upstreams.length > 0 && upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
-    return "No results yet: the first polls are running";
+    return startLine(upstreams, status);
   if (status.offline) return "No upstream can be reached: probably our own network";
   if (sick.length <= NAMED)
     return sick.map(({ name, state }) => `${name} ${STATE_WORDS[state].sentence}`).join(", ");
@@ -86,6 +86,17 @@ function headline(
       [sick.filter((upstream) => upstream.state === state).length, STATE_WORDS[state].counted] as const,
   ).filter(([count]) => count > 0);
   return `Of ${all.length} upstreams: ${counts.map(([count, words]) => `${count} ${words}`).join(", ")}`;
+}
+
+/** An incident that was open before a restart is no news, but nobody may miss it. */
+function startLine(upstreams: readonly UpstreamSummary[], status: Status): string {
+  const open = upstreams.flatMap(({ name }) =>
+    status.incidentsOf(name).filter(({ endedAtMs }) => endedAtMs === undefined),
+  );
+  if (open.length === 0) return "No results yet: the first polls are running";
+  if (open.length > NAMED) return `${open.length} upstreams were not ok, looking again`;
+  const were = open.map(({ upstream, state }) => `${upstream} was ${STATE_WORDS[state].counted}`);
+  return `${were.join(", ")}, looking again`;
 }
 
 /** As PacewatchCreditEnding pages. */

@@ -45,9 +45,12 @@ export function* renderUpstreamPage(
     ([key, url]) => html` · <a href="${url}" rel="noopener noreferrer">${key.replaceAll("_", " ")}</a>`,
   );
   const cards = budgets.map((budget) => budgetCard(budget, nowMs));
+  const thisMonth = dateTime(nowMs).slice(0, "2026-11".length);
   const reportLink = hasReports
     ? html`<p class="of">
-        <a href="../report?upstream=${self}">Report of the last month</a>, as evidence for the provider
+        Report of the <a href="../report?upstream=${self}">last month</a>,
+        <a href="../report?upstream=${self}&amp;month=${thisMonth}">this month</a>, as evidence for the
+        provider
       </p>`
     : "";
   const body = html`<p class="way"><a href="../">All upstreams</a></p>
@@ -122,7 +125,7 @@ function linked(target: string): Markup {
 /** slots = polls + in flight + skipped. */
 function slotsLine({ counts, skips }: UpstreamFacts): string {
   const causes = skips.map(({ cause, count }) => `${count} ${SKIPS[cause].words}`).join(", ");
-  return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}. ${counts.waiting} waiting.`;
+  return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}.${counts.waiting === 0 ? "" : ` ${counts.waiting} waiting for a lease.`}`;
 }
 
 const POLL_COLUMNS: readonly Column[] = [

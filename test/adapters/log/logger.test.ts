@@ -99,6 +99,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
       upstream: "email",
       from: "up",
       to: "down",
+      side: "them",
       poll: "poll-7",
       reason: "server_error",
       status: 503,
@@ -214,6 +215,29 @@ test("of a night of yielding, with one slot in four used, only its begin is told
     }
   });
   expect(said).toEqual(['info slots are being skipped {"upstream":"email","cause":"yield","count":1}']);
+});
+
+test("the wait of a start is told as one, and a budget that is short later is not", () => {
+  const skipped = {
+    kind: "slots_skipped",
+    cause: "budget",
+    count: 1,
+    budget: "api",
+    hadWaited: true,
+  } as const;
+  const said = linesOf((recorder) => {
+    recorder.record(skipped);
+    for (let slot = 0; slot < 20; slot += 1) {
+      recorder.record(SLOT_STARTED);
+      recordPoll(recorder, samplePoll());
+    }
+    recorder.record(skipped);
+  });
+  expect(said).toEqual([
+    'info slots are skipped until the first poll {"upstream":"email","cause":"budget","budget":"api","count":1}',
+    'info slots are no longer skipped {"upstream":"email","skipped":1}',
+    'info slots are being skipped {"upstream":"email","cause":"budget","budget":"api","count":1}',
+  ]);
 });
 
 test("each cause is told once, then that it is over and how many were lost; the next time is news again", () => {

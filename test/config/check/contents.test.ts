@@ -91,7 +91,9 @@ describe("what is wrong in it is told with its place there", () => {
     [
       "no JSON",
       '{ "type": ',
-      ["contract.json:1:11: cannot read YAML: a closing quote, bracket, comma or colon is missing"],
+      [
+        "contract.json:1:11: cannot read YAML: a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
+      ],
     ],
     ["empty", "", ["contract.json:1:1: the schema must be a schema: an object, true or false"]],
     [

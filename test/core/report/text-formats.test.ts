@@ -120,3 +120,21 @@ test("every number of the JSON has a sentence about how it was computed", () => 
     expect(how).toHaveProperty(told[name] ?? name);
   }
 });
+
+test("a period of which nothing was watched says so, and names the present month", () => {
+  const period = periodOf({ firstDay: 20_727, lastDay: 20_727 + 30 }, "UTC", NOW_MS);
+  const upstream = {
+    name: "email",
+    schedule: "every 15s",
+    meanGapMs: 15_000,
+    latencyObjectiveMs: 1_000,
+    sla: undefined,
+  };
+  const reported = upstreamReport(upstream, { days: [], costs: [], incidents: [] }, period, NOW_MS);
+  const report: Report = { version: 1, atMs: NOW_MS, upstreams: [reported] };
+  const sentence = "Nothing was watched in this period. This month is --month 2026-11 (or ?month=2026-11).";
+  for (const written of [markdownOf, reportPage])
+    expect(text(written(report))).toContain("Nothing was watched");
+  expect(text(reportPage(report))).toContain(sentence);
+  expect(text(reportPage(reportOf("broken")))).not.toContain("Nothing was watched");
+});

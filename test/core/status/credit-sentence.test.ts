@@ -50,5 +50,9 @@ test("a quota refills by itself", () => {
   expect(quotaSentence([{ window: "1h", perSecond: undefined, emptyAtMs: undefined }], NOW_MS)).toContain(
     "not known yet",
   );
+  // A quota stops before a request that might not fit, so a rest of it stays.
+  expect(quotaSentence([burn("1h", "2026-11-22T10:00:00Z")], NOW_MS)).toBe(
+    "Too little is left for another poll.",
+  );
   expect(quotaSentence([burn("1h", "2026-11-22T13:13:00Z")], NOW_MS)).toContain("empty in 3 h 13 min");
 });

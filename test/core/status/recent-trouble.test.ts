@@ -36,6 +36,13 @@ test.each([
   ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: server error; 1 for other reasons`],
 ])("of %s is said: %s", (story, sentence) => expect(recentTrouble(polls(story))).toBe(sentence));
 
+test("what was throttled or rejected did not fail", () => {
+  const throttled = samplePollStatus({ outcome: "throttled", reason: "rate", status: 429 });
+  expect(recentTrouble([BROKEN, BROKEN, throttled])).toBe(
+    "The last 3 polls were not ok: 2 got 503: server error; 1 got 429: too many requests",
+  );
+});
+
 test("two timeouts are one kind whatever their milliseconds, but not in different phases", () => {
   const later = { ...TIMEOUT, durationMs: 10_041 };
   expect(recentTrouble([TIMEOUT, later])).toBe(`The last 2 polls ${TIMED_OUT}`);

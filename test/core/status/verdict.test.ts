@@ -13,7 +13,7 @@ function inState(
   changes: Partial<UpstreamFacts> = {},
 ): UpstreamFacts {
   return sampleUpstreamStatus({
-    health: { state, sinceMs: 5_000, up: false },
+    health: { state, sinceMs: 5_000, up: state !== "down" },
     lastPolls: [samplePollStatus(polls)],
     ...changes,
   });
@@ -59,6 +59,17 @@ describe("what fails on the way", () => {
 
   test("is not clear where there is nobody else to ask", () => {
     expect(judged(failing("timeout")).side).toBe("open");
+  });
+
+  test("is more likely theirs where they accepted the connection", () => {
+    const waited = samplePollStatus({
+      ...SILENT,
+      outcome: "failed",
+      phasesMs: { connect: 0.6, wait: 10_000 },
+    });
+    const { side, because } = judged(failing("timeout", { lastPolls: [waited] }));
+    expect(side).toBe("open");
+    expect(because).toContain("It accepted our connection, so it is more likely them");
   });
 
   test("is not made clear by an answer from between its last one and its first failure", () => {
@@ -124,6 +135,26 @@ test("a refused key is our key, and throttling is a limit: neither is an outage"
     because: "The upstream answers, but asks us to slow down. This is not an outage.",
   });
   expect(judged(inState("throttled", { outcome: "throttled", reason: "quota" })).because).toContain("credit");
+});
+
+test.each(["throttled", "rejected"] as const)("%s after it was down is no proof that it works", (outcome) => {
+  const state = outcome === "throttled" ? "throttled" : "unauthorized";
+  const reason = outcome === "throttled" ? "rate" : "unauthorized";
+  const wasDown = { health: { state, sinceMs: 5_000, up: false } } as const;
+  expect(judged(inState(state, { outcome, reason }, wasDown)).because).toBe(
+    "It was down before, and no poll was ok since.",
+  );
+});
+
+test("what throttled us and then fails is judged by its failure", () => {
+  const polls = [
+    samplePollStatus({ outcome: "throttled", reason: "rate", status: 429 }),
+    samplePollStatus({ outcome: "failed", reason: "server_error", status: 500 }),
+  ];
+  expect(judged(inState("throttled", {}, { lastPolls: polls }))).toEqual({
+    side: "them",
+    because: "We reach the upstream, but its answers are broken.",
+  });
 });
 
 test("slowness is theirs by where the time goes, and ours where every upstream is slow", () => {

@@ -234,6 +234,28 @@ describe("the status page", () => {
     expect(page).toContain(`<title>${headline} · Pacewatch</title>`);
   });
 
+  test("says what was open before a restart, until the first poll tells more", async () => {
+    const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 };
+    const health = { state: "unknown", sinceMs: 99_000, up: undefined } as const;
+    const upstreams = both.map((each) => ({ ...each, counts, health }));
+    expect(await pageOf(sampleStatus({ upstreams }))).toContain(
+      "<h1>No results yet: the first polls are running</h1>",
+    );
+    const incidents = [
+      {
+        upstream: "email",
+        state: "down",
+        reason: "server_error",
+        startedAtMs: 500,
+        endedAtMs: undefined,
+        polls: 2,
+      } as const,
+    ];
+    expect(await pageOf(sampleStatus({ upstreams, incidents }))).toContain(
+      "<h1>email was down, looking again</h1>",
+    );
+  });
+
   test("never says that more was watched than passed since the first poll, confirmations or not", async () => {
     const lastPolls = [70_000, 85_000, 86_000, 99_000].map((atMs) => samplePollStatus({ atMs }));
     const availability = [{ windowMs: 3_600_000, ok: 2, failed: 2, ratio: 0.5 }];
@@ -275,7 +297,7 @@ describe("the status page", () => {
     const text = textOf(page);
     expect(text).toContain("It is us.");
     expect(text).toContain(
-      "2 polls failed: 1 failed while we were offline; 1 could not resolve the host name.",
+      "2 polls were not ok: 1 failed while we were offline; 1 could not resolve the host name.",
     );
     expect(text).toContain("ai-router We were offline 00:01:30 UTC to now 10 s, 2 polls");
     expect(text).not.toContain("It is them.");
