@@ -38,7 +38,7 @@ function block(proof: BudgetProof): string {
     ...partLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
     ...(proof.spend === undefined ? [] : [`  spend     ${quotaLine(proof.spend)}`]),
-    `  forecast  ${inThousands(Math.ceil(proof.requestsPer30d))} requests in 30d`,
+    `  forecast  ${inThousands(Math.ceil(proof.requestsPer30d), " ")} requests in 30d`,
     "",
   ].join("\n");
 }
@@ -137,7 +137,9 @@ function partLines(rates: readonly RateProof[]): readonly string[] {
 }
 
 function quotaLine({ quota, scheduled, spentEarly, currency }: QuotaProof): string {
-  const [asked, most] = [scheduled, quota.most].map((units) => inThousands(formatUnits(units, currency)));
+  const [asked, most] = [scheduled, quota.most].map((units) =>
+    inThousands(formatUnits(units, currency), " "),
+  );
   const early = quota.onExhaust === "stop" ? ": polls will stop early" : ": does not fit";
   return `schedules ask for ${asked} of ${most} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}${spentEarly ? early : ""}`;
 }

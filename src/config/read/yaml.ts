@@ -46,23 +46,18 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
+  const nothing = (fault: Fault): YamlReading => {
+    return { file, tree: undefined, faults: [fault], unset: [], omitted: [], placeOf };
+  };
   const decoded = decodeText(bytes, file);
-  if (decoded.kind === "refused") {
-    return { file, tree: undefined, faults: [decoded.fault], unset: [], omitted: [], placeOf };
-  }
+  if (decoded.kind === "refused") return nothing(decoded.fault);
   const { text } = decoded;
   const document = documentOf(text, lines);
-  const walk = new Walk(file, placeOf, variables);
-  if (document === undefined) {
-    walk.refuse(0, `cannot read YAML: ${NESTED_TOO_DEEPLY}`);
-    return { file, tree: undefined, faults: walk.faults, unset: [], omitted: [], placeOf };
-  }
   const syntax = syntaxFault(text, document, variables !== undefined);
-  if (syntax !== undefined) {
-    walk.refuse(syntax.offset, `cannot read YAML: ${syntax.message}`);
-    return { file, tree: undefined, faults: walk.faults, unset: [], omitted: [], placeOf };
-  }
-  const root = document.contents;
+  if (syntax !== undefined)
+    return nothing({ file, ...placeOf(syntax.offset), message: `cannot read YAML: ${syntax.message}` });
+  const walk = new Walk(file, placeOf, variables);
+  const root = document?.contents;
   const tree = walk.read(root, root?.range?.[0] ?? 0, []);
   const { faults, unset, omitted } = walk;
   return { file, tree: tree?.kind === "void" ? undefined : tree, faults, unset, omitted, placeOf };
@@ -89,9 +84,10 @@ function documentOf(text: string, lineCounter: LineCounter): Document | undefine
 /** Only the first: the others usually follow from it. */
 function syntaxFault(
   text: string,
-  document: Document,
+  document: Document | undefined,
   hasVariables: boolean,
 ): { readonly offset: number; readonly message: string } | undefined {
+  if (document === undefined) return { offset: 0, message: NESTED_TOO_DEEPLY };
   if (document.directives?.yaml.explicit === true) {
     return { offset: 0, message: "directives (%) are not used here" };
   }

@@ -68,11 +68,13 @@ function tableOf<Of>(
 }
 
 function summary({ atMs, upstreams }: Report): readonly Block[] {
+  const month = dateTime(atMs).slice(0, "2026-11".length);
+  // The month before is the default: where Pacewatch is new, it is empty.
+  const isEmpty = upstreams.every(({ watchedMs, incidents }) => watchedMs === 0 && incidents.length === 0);
+  const nothing = ` Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
+  const text = `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}${isEmpty ? nothing : ""}`;
   return [
-    { kind: "paragraph", text: `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}` },
-    ...(upstreams.every(({ watchedMs, incidents }) => watchedMs === 0 && incidents.length === 0)
-      ? [nothingWatched(atMs)]
-      : []),
+    { kind: "paragraph", text },
     tableOf("In short", HOW.short, upstreams, [
       ["Upstream", ({ upstream }) => upstream],
       ["Watched", ({ watched }) => ratio(watched)],
@@ -83,13 +85,6 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
       ["Polls cost", ({ costs }) => costsIn(costs)],
     ]),
   ];
-}
-
-/** The month that is over is the default: in the first days of Pacewatch it is empty. */
-function nothingWatched(atMs: number): Block {
-  const month = dateTime(atMs).slice(0, "2026-11".length);
-  const text = `Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
-  return { kind: "paragraph", text };
 }
 
 /** What nobody watched counts as good, but of nothing there is nothing to say. */
@@ -280,11 +275,10 @@ function dayTable({ days, sla }: UpstreamReport): Table {
   return tableOf("Day by day", how, shown, sla === undefined ? columns.slice(0, -1) : columns);
 }
 
-const THIN_SPACE = "\u202f";
 const UNKNOWN = "–";
 
 function count(amount: number): Cell {
-  return { text: inThousands(amount, THIN_SPACE), value: amount, unit: "" };
+  return { text: inThousands(amount), value: amount, unit: "" };
 }
 
 /** Rounded down: 99.99996 % is not 100 %. */

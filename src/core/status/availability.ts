@@ -34,8 +34,6 @@ const LEAST_WATCHED = 0.1;
 /** From this share on, a window counts as watched. Some slots are skipped or throttled. */
 const WHOLLY_WATCHED = 0.9;
 
-const THIN_SPACE = "\u202f";
-
 export type JudgedAvailability = {
   /** Against the objective. */
   readonly verdict: "met" | "missed" | "unknown";
@@ -51,8 +49,7 @@ export function judgeAvailability(
   const { windowMs, ok, failed, ratio } = window;
   if (ratio === undefined) return { verdict: "unknown", counts: "no polls to judge by" };
   const watched = watchedMs(window, upstream, nowMs);
-  const number = (polls: number): string => inThousands(polls, THIN_SPACE);
-  const some = `${failed === 0 ? "none" : number(failed)} of ${number(ok + failed)} failed`;
+  const some = `${failed === 0 ? "none" : inThousands(failed)} of ${inThousands(ok + failed)} failed`;
   const counts = watched < WHOLLY_WATCHED * windowMs ? `${some}, in ${humanDuration(watched)} watched` : some;
   if (watched < LEAST_WATCHED * windowMs) return { verdict: "unknown", counts: `too early: ${counts}` };
   return { verdict: ratio >= upstream.objective.availability ? "met" : "missed", counts };

@@ -76,11 +76,7 @@ function verdictOnFailure(upstream: UpstreamFacts, status: Status, row: ReasonRo
   return row.verdict === ON_THE_WAY ? verdictOnUnreachable(upstream, status) : row.verdict;
 }
 
-const ACCEPTED: Verdict = {
-  side: "open",
-  because:
-    "It accepted our connection, so it is more likely them. No other upstream has answered since, which would prove it.",
-};
+const ACCEPTED: Verdict = { side: "open", because: "It accepted our connection, so it is more likely them." };
 
 function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
   const { lastPolls } = upstream;

@@ -12,6 +12,13 @@ export type Kind = Outcome | "slow";
 const TROUBLES = ["failed", "rejected", "throttled", "ours"] as const;
 const KINDS: readonly Kind[] = ["ok", "slow", ...TROUBLES];
 
+/** Who has to act. */
+const KIND_SIDES: Partial<Record<Kind, string>> = {
+  failed: ": theirs, or on the way",
+  rejected: ": our key or permission",
+  throttled: ": their limit",
+};
+
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   ok: "ok",
   slow: "ok, but slow",
@@ -71,13 +78,15 @@ function upon(base: Kind, kind: Kind, share: number): readonly Box[] {
 }
 
 /** The shape of each kind, with its name, and whatever else is drawn. */
-export function plotLegend(): Markup {
+export function plotLegend(more: string = ""): Markup {
   const drawn = (className: string, width: number, boxes: readonly Box[], words: string): string =>
     `<li><svg width="${width / 2}" height="${STRIP_HEIGHT / 2}" viewBox="0 0 ${width} ${STRIP_HEIGHT}" aria-hidden="true"><path class="${className}" d="${pathOf(0, width, boxes)}"/></svg> ${words}</li>`;
-  const kinds = KINDS.map((kind) => drawn(kind, 8, SHAPES[kind], KIND_WORDS[kind]));
+  const kinds = KINDS.map((kind) =>
+    drawn(kind, 8, SHAPES[kind], `${KIND_WORDS[kind]}${KIND_SIDES[kind] ?? ""}`),
+  );
   const whole: readonly Box[] = [[0, STRIP_HEIGHT]];
   const others = [drawn("unwatched", 28, whole, "not watched"), drawn("incident", 28, whole, "incident")];
-  return raw(`<ul class="legend" aria-label="Legend">${[...kinds, ...others].join("")}</ul>`);
+  return raw(`<ul class="legend" aria-label="Legend">${[...kinds, ...others].join("")}${more}</ul>`);
 }
 
 export function pathOf(x: number, width: number, boxes: readonly Box[]): string {

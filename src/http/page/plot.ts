@@ -78,14 +78,16 @@ export function times(axis: TimeAxis, hasSide: boolean): Markup {
 }
 
 /** What the lines are. Names of lines, and latencies from the config. */
+export function legendLine(className: string, words: string): string {
+  return `<li><svg width="22" height="8" aria-hidden="true"><path class="${className}" d="M0 4h22"/></svg> ${words}</li>`;
+}
+
 export function latencyLegend({ seen, objective }: Drawn): Markup {
-  const line = (className: string, words: string): string =>
-    `<li><svg width="22" height="8" aria-hidden="true"><path class="${className}" d="M0 4h22"/></svg> ${words}</li>`;
   const [middle, high] = seen.areQuantiles ? ["p50", "p95"] : ["the mean", "the longest"];
   const items = [
-    line("curve", middle),
-    line("band", `up to ${high}`),
-    line("objective", `objective ${humanLatency(objective.latencyMs)}`),
+    legendLine("curve", middle),
+    legendLine("band", `up to ${high}`),
+    legendLine("objective", `objective ${humanLatency(objective.latencyMs)}`),
   ];
   return raw(`<ul class="legend lines" aria-label="Latency of ok polls">${items.join("")}</ul>`);
 }

@@ -10,7 +10,7 @@ import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentList } from "./incident-list.ts";
 import { type Markup, moment, section } from "./markup.ts";
-import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
+import { type Drawn, legendLine, plot, type TimeAxis, times } from "./plot.ts";
 import { plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
@@ -41,7 +41,7 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   const body = html`<h1>${title}</h1>
     ${notices(status)} ${upstreams.length === 0 ? section("Upstreams", noneLine(fleet)) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
-    ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend()}</div>`}
+    ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)}
     ${fleet === undefined ? "" : fleetSection(fleet, status)} ${section("Budgets", yield* budgetList(status))}
@@ -134,22 +134,19 @@ function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): re
   ];
 }
 
-const NO_UPSTREAMS: Markup = html`<p class="none">
-  None is configured. Add one to the config file: it is reloaded when it changes.
-</p>`;
-
 function noneLine(fleet: FleetStatus | undefined): Markup {
-  if (fleet?.redisUp === false)
-    return html`<p class="none">
-      This replica polls none now. Redis does not answer, so it cannot tell whether others do.
-    </p>`;
-  if (fleet === undefined || fleet.upstreams.length === 0) return NO_UPSTREAMS;
-  return fleet.upstreams.some(({ holder }) => holder !== undefined) ? NONE_HERE : NONE_ANYWHERE;
+  return html`<p class="none">${noneWords(fleet)}</p>`;
 }
 
-const NONE_HERE: Markup = html`<p class="none">This replica polls none now; other replicas do.</p>`;
-
-const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
+function noneWords(fleet: FleetStatus | undefined): string {
+  if (fleet?.redisUp === false)
+    return "This replica polls none now. Redis does not answer, so it cannot tell whether others do.";
+  if (fleet === undefined || fleet.upstreams.length === 0)
+    return "None is configured. Add one to the config file: it is reloaded when it changes.";
+  return fleet.upstreams.some(({ holder }) => holder !== undefined)
+    ? "This replica polls none now; other replicas do."
+    : "No replica polls any of them now.";
+}
 
 /** Every upstream by name, the worst states first. */
 function* allByState(upstreams: readonly UpstreamSummary[]): Pieces<Markup> {

@@ -12,16 +12,14 @@ export function percentOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / whole)) * 10_000) / 100;
 }
 
-const THIN_SPACE = "\u202f";
-
 /** `1 200`: a whole number. */
 export function grouped(amount: number): string {
-  return inThousands(Math.round(amount), THIN_SPACE);
+  return inThousands(Math.round(amount));
 }
 
 /** `-12 345.5`: any number, with at most six decimals. */
 export function amount(value: number): string {
-  return inThousands(Number(value.toFixed(6)), THIN_SPACE);
+  return inThousands(Number(value.toFixed(6)));
 }
 
 /** `12:04:30 UTC`, after the date if that is not today. A page has thousands of them, so no Date is created here. */
