@@ -1,12 +1,15 @@
 /** How long and how often everything is measured. */
 export type Depth = {
-  readonly name: "quick" | "full";
+  /** Results are kept under it. */
+  readonly name: string;
   readonly cpuRounds: number;
   readonly warmUpS: number;
   readonly windowS: number;
   readonly saturationRounds: number;
   /** Next to bare Node.js. */
   readonly floorRounds: number;
+  /** Next to other programs that poll. */
+  readonly peerRounds: number;
   readonly errorRounds: number;
   /** Each round's window is cut into so many, each of which is a value of its own. */
   readonly errorParts: number;
@@ -27,6 +30,7 @@ export const QUICK: Depth = {
   windowS: 2,
   saturationRounds: 0,
   floorRounds: 0,
+  peerRounds: 0,
   errorRounds: 1,
   errorParts: 2,
   errorWindowS: 2,
@@ -44,6 +48,7 @@ export const FULL: Depth = {
   windowS: 5,
   saturationRounds: 2,
   floorRounds: 3,
+  peerRounds: 3,
   errorRounds: 4,
   errorParts: 1,
   errorWindowS: 6,

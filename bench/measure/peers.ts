@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../test/support/http-ask.ts";
 import { findProgram } from "../../tools/stack/find-program.ts";
+import { Child } from "../programs/child.ts";
+import type { LoadAnswer, LoadQuestion } from "../programs/load.ts";
 import { PEERS, type Peer } from "../programs/peers.ts";
 import { figureOf, ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
@@ -10,58 +12,57 @@ import { AS_MOST_RUN_IT, startPacewatch, usedIn, WAYS, type Running, type Used, 
 const ALL_RUN_WITHIN_S = 120;
 const LOOK_EVERY_S = 5;
 const SETTLE_S = 15;
+const LONGER_THAN_ALL_S = 600;
 
-/** CPU next to programs that poll by themselves, as Pacewatch does, each alone, in turn. */
+/** It is not started where it is not installed. */
+type Prober = {
+  readonly id: string;
+  readonly name: string;
+  readonly start: ((way: Way) => Promise<Running>) | undefined;
+};
+
+/** CPU and RSS next to other programs that poll, each alone, in turn. */
 export async function measurePeers(stage: Stage): Promise<readonly Figure[]> {
-  const { floorRounds } = stage.depth;
-  if (floorRounds === 0) return [];
-  const here = PEERS.map((peer) => ({ peer, path: findProgram(peer.program) }));
+  if (stage.depth.peerRounds === 0) return [];
+  const others = [blackbox(stage), ...PEERS.map((peer) => selfScheduled(stage, peer))];
   const figures: Figure[] = [];
   for (const way of WAYS.filter(({ connection }) => connection === "fresh")) {
-    const ours = here.some(({ path }) => path !== undefined)
-      ? await usedOnceAllRun(stage, "Pacewatch", await startPacewatch(stage, AS_MOST_RUN_IT, way))
-      : [];
-    for (const { peer, path } of here) {
-      const theirs =
-        path === undefined
-          ? []
-          : await usedOnceAllRun(stage, peer.name, await startPeer(stage, peer, path, way));
-      figures.push(...figuresOf(peer, way, ours, theirs));
+    const ours = await used(stage, way, pacewatch(stage));
+    figures.push(rssOf(pacewatch(stage), way, ours));
+    for (const other of others) {
+      const theirs = await used(stage, way, other);
+      figures.push(cpuOf(other, way, ours, theirs), rssOf(other, way, theirs));
     }
   }
   return figures;
 }
 
-function figuresOf(
-  { program, name }: Peer,
-  way: Way,
-  ours: readonly Used[],
-  theirs: readonly Used[],
-): readonly Figure[] {
-  const id = `${program}-${way.id}`;
-  const says = `at ${AS_MOST_RUN_IT.perSecond} a second, ${way.says}`;
-  const rss = figureOf(
-    `rss-${id}`,
-    `RSS of ${name} ${says}`,
-    "MB",
-    theirs.map(({ rssMb }) => rssMb),
-  );
-  const cpuSays = `CPU per poll ${says}, to ${name}`;
-  if (theirs.length === 0) return [figureOf(`cpu-${id}`, cpuSays, "ratio", []), rss];
+function cpuOf({ id, name }: Prober, way: Way, ours: readonly Used[], theirs: readonly Used[]): Figure {
+  const says = `CPU per poll at ${AS_MOST_RUN_IT.perSecond} a second, ${way.says}, to ${name}`;
+  if (theirs.length === 0) return figureOf(`cpu-${id}-${way.id}`, says, "ratio", []);
   const cpu = { ours: ours.map(({ us }) => us), theirs: theirs.map(({ us }) => us) };
-  return [ratioOf(`cpu-${id}`, cpuSays, "µs", cpu), rss];
+  return ratioOf(`cpu-${id}-${way.id}`, says, "µs", cpu);
 }
 
-async function usedOnceAllRun(stage: Stage, name: string, running: Running): Promise<readonly Used[]> {
-  await using measured = running;
-  stage.progress(`next to other programs that poll: ${name}`);
-  await allRun(stage, name, measured);
+function rssOf({ id, name }: Prober, way: Way, measured: readonly Used[]): Figure {
+  const says = `RSS of ${name} at ${AS_MOST_RUN_IT.perSecond} a second, ${way.says}, alone`;
+  return figureOf(
+    `rss-${id}-${way.id}`,
+    says,
+    "MB",
+    measured.map(({ rssMb }) => rssMb),
+  );
+}
+
+async function used(stage: Stage, way: Way, { name, start }: Prober): Promise<readonly Used[]> {
+  if (start === undefined) return [];
+  stage.progress(`next to other programs that poll: ${name}, ${way.says}`);
+  await using running = await start(way);
+  await allRun(stage, name, running);
   await sleep(SETTLE_S * 1_000);
-  const used: Used[] = [];
-  for (let round = 0; round < stage.depth.floorRounds; round++) {
-    used.push(await usedIn(AS_MOST_RUN_IT, measured));
-  }
-  return used;
+  const rounds: Used[] = [];
+  while (rounds.length < stage.depth.peerRounds) rounds.push(await usedIn(AS_MOST_RUN_IT, running));
+  return rounds;
 }
 
 async function allRun({ note }: Stage, name: string, { polls }: Running): Promise<void> {
@@ -75,18 +76,61 @@ async function allRun({ note }: Stage, name: string, { polls }: Running): Promis
   note(`${name}: not all of its upstreams were asked on time within ${ALL_RUN_WITHIN_S} s`);
 }
 
-async function startPeer(stage: Stage, other: Peer, path: string, way: Way): Promise<Running> {
-  const { nginx, caFile, note } = stage;
-  const { upstreams, every } = AS_MOST_RUN_IT;
-  const url = way.scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
-  const peer = await other.start(path, { url, upstreams, every, caFile });
-  return {
-    pid: peer.pid,
-    polls: () => nginx.requests(),
-    read: async () => {
-      const { status } = await ask(`${peer.url}/metrics`);
-      if (status !== 200) note(`the metrics of ${other.name} were answered with ${status}`);
-    },
-    [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
+function pacewatch(stage: Stage): Prober {
+  const start = (way: Way): Promise<Running> => startPacewatch(stage, AS_MOST_RUN_IT, way);
+  return { id: "pacewatch", name: "Pacewatch", start };
+}
+
+/** It polls when it is asked to, here by a process that asks as often as the others poll. */
+function blackbox(stage: Stage): Prober {
+  const start = async (way: Way): Promise<Running> => {
+    const load = new Child<LoadQuestion, LoadAnswer>("load-main.ts");
+    const asked = load.ask({
+      origin: stage.blackbox.url,
+      path: stage.blackbox.probePath(urlOf(stage, way)),
+      firstNumber: 0,
+      manner: { kind: "rate", perSecond: AS_MOST_RUN_IT.perSecond, seconds: LONGER_THAN_ALL_S },
+    });
+    return {
+      pid: stage.blackbox.pid,
+      polls: () => stage.nginx.requests(),
+      // Each of its probes was read already.
+      read: async () => undefined,
+      [Symbol.asyncDispose]: async () => {
+        await load[Symbol.asyncDispose]();
+        // It was ended before all was asked, as it should be.
+        await asked.catch(() => undefined);
+      },
+    };
   };
+  return { id: "blackbox", name: "blackbox_exporter", start };
+}
+
+function selfScheduled(stage: Stage, other: Peer): Prober {
+  const { program, name } = other;
+  const path = findProgram(program);
+  if (path === undefined) return { id: program, name, start: undefined };
+  const start = async (way: Way): Promise<Running> => {
+    const { upstreams, every } = AS_MOST_RUN_IT;
+    const peer = await other.start(path, {
+      url: urlOf(stage, way),
+      upstreams,
+      every,
+      caFile: stage.caFile,
+    });
+    return {
+      pid: peer.pid,
+      polls: () => stage.nginx.requests(),
+      read: async () => {
+        const { status } = await ask(`${peer.url}/metrics`);
+        if (status !== 200) stage.note(`the metrics of ${name} were answered with ${status}`);
+      },
+      [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
+    };
+  };
+  return { id: program, name, start };
+}
+
+function urlOf({ nginx }: Stage, { scheme }: Way): string {
+  return scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
 }

@@ -45,14 +45,16 @@ export async function keepResult(result: Result): Promise<string> {
   return `bench/results/${name}`;
 }
 
-/** Of the full runs. */
-export async function newestResult(): Promise<{ readonly name: string; readonly result: Result }> {
+/** Full runs end with "cores", others with their name. */
+export async function newestResult(
+  end: "cores" | "peers" | "memory",
+): Promise<{ readonly name: string; readonly result: Result }> {
   const names = await readdir(FOLDER).catch(() => []);
   const name = names
-    .filter((each) => each.endsWith("cores.json"))
+    .filter((each) => each.endsWith(`${end}.json`))
     .toSorted()
     .at(-1);
-  if (name === undefined) throw new Error("cannot write the table: bench/results has no full run");
+  if (name === undefined) throw new Error(`cannot write the table: bench/results has no run "${end}"`);
   const text = await readFile(new URL(name, FOLDER), "utf8");
   return { name, result: JSON.parse(text) as Result };
 }

@@ -2,6 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { growthPlots } from "./growth-plots.ts";
 import { betweenMarkers } from "./markers.ts";
 import { newestResult, type Result } from "./result.ts";
+import type { Figure } from "./figure.ts";
+import type { Unit } from "./goals.ts";
+import type { Summary } from "./statistics.ts";
+import { markdownTable } from "../../tools/markdown-table.ts";
 import { svgOf } from "./svg.ts";
 import { amount, tableOf } from "./table.ts";
 
@@ -14,22 +18,25 @@ export async function writeDocs(): Promise<readonly string[]> {
   return [...pages.keys()];
 }
 
-/** Every file that shows the newest full run, by path: the table and the plots, and the README's sentences. */
+/** Every file that shows the newest runs, by path: the tables and the plots, and the README's small table. */
 export async function benchPages(): Promise<ReadonlyMap<string, string>> {
-  const { name, result } = await newestResult();
-  const plots = Object.entries(growthPlots(result.growth));
+  const full = await newestResult("cores");
+  const peers = await newestResult("peers");
+  const memory = await newestResult("memory");
+  const plots = Object.entries(growthPlots(full.result.growth));
+  const read = (path: string): Promise<string> => readFile(new URL(path, ROOT), "utf8");
+  let performance = betweenMarkers(await read("docs/performance.md"), "bench", tableAndMachine(full));
+  performance = betweenMarkers(performance, "peers", tableAndMachine(peers));
+  performance = betweenMarkers(performance, "memory", tableAndMachine(memory));
   return new Map([
-    ["README.md", await withBench("README.md", headlineOf(result))],
-    ["docs/performance.md", await withBench("docs/performance.md", tableAndMachine(name, result))],
+    ["README.md", betweenMarkers(await read("README.md"), "bench", costTable(peers.result))],
+    ["docs/performance.md", performance],
     ...plots.map(([file, plot]) => [`docs/images/${file}`, svgOf(plot)] as const),
   ]);
 }
 
-async function withBench(path: string, text: string): Promise<string> {
-  return betweenMarkers(await readFile(new URL(path, ROOT), "utf8"), "bench", text);
-}
-
-function tableAndMachine(name: string, { at, machine, versions, figures, notes }: Result): string {
+function tableAndMachine({ name, result }: { readonly name: string; readonly result: Result }): string {
+  const { at, machine, versions, figures, notes } = result;
   const programs = Object.entries(versions).map(([program, version]) => `${program} ${version}`);
   const link = `[bench/results/${name}](../bench/results/${name})`;
   const about = `${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${programs.join(", ")}: ${link}.`;
@@ -37,15 +44,24 @@ function tableAndMachine(name: string, { at, machine, versions, figures, notes }
   return `${tableOf(figures)}\n${about}\n${remarks === "" ? "" : `\n${remarks}\n`}`;
 }
 
-/** The run in a few sentences, for whoever wants to know what it costs. */
-export function headlineOf({ at, figures }: Pick<Result, "at" | "figures">): string {
-  const median = (id: string): string => {
-    const figure = figures.find((each) => each.id === id);
-    return figure === undefined ? "unknown" : amount(figure.summary.median, figure.unit);
-  };
-  return [
-    `Next to blackbox_exporter (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
-    `The process takes ${median("rss-2")} with 2 upstreams and ${median("rss-per-upstream")} for each further one. `,
-    "[More, and how it was measured](docs/performance.md).\n",
-  ].join("");
+/** What a user wants to know: the CPU of a poll and the memory, beside others in the same run. */
+export function costTable({ at, figures }: Pick<Result, "at" | "figures">): string {
+  const figure = (id: string): Figure | undefined => figures.find((each) => each.id === id);
+  const cell = (summary: Summary | undefined, unit: Unit): string =>
+    summary === undefined ? "not measured" : amount(summary.median, unit);
+  const others = ["blackbox", "gatus", "cloudprober"];
+  const cpu = (way: string): readonly string[] => [
+    cell(figure(`cpu-blackbox-${way}`)?.from?.ours, "µs"),
+    ...others.map((other) => cell(figure(`cpu-${other}-${way}`)?.from?.theirs, "µs")),
+  ];
+  const rss = ["pacewatch", ...others].map((each) => cell(figure(`rss-${each}-https-fresh`)?.summary, "MB"));
+  const table = markdownTable(
+    ["", "Pacewatch", "blackbox_exporter", "Gatus", "Cloudprober"],
+    [
+      ["CPU per poll, HTTP", ...cpu("http-fresh")],
+      ["CPU per poll, HTTPS", ...cpu("https-fresh")],
+      ["memory, HTTPS", ...rss],
+    ],
+  );
+  return `300 upstreams every 3 s, each program alone, in one run (${at.slice(0, 10)}):\n\n${table}\n[More, and how it was measured](docs/performance.md).\n`;
 }

@@ -4,7 +4,7 @@ import { figureOf, ratioOf } from "../../bench/report/figure.ts";
 import { pacewatchConfig } from "../../bench/programs/pacewatch-config.ts";
 import { betweenMarkers } from "../../bench/report/markers.ts";
 import { fileNameOf } from "../../bench/report/result.ts";
-import { benchPages, headlineOf } from "../../bench/report/write-docs.ts";
+import { benchPages, costTable } from "../../bench/report/write-docs.ts";
 
 test("only what is between the markers is replaced", () => {
   const page = "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n";
@@ -47,19 +47,22 @@ test.each([
   expect(text.length).toBeLessThan(1_048_576);
 });
 
-test("the README and the page about performance show the newest full run", async () => {
+test("the README and the page about performance show the newest runs", async () => {
   for (const [path, text] of await benchPages())
     expect(await readFile(path, "utf8"), `${path} is stale: run npm run bench -- --write`).toBe(text);
 });
 
-test("the headline says what a poll and the process cost", () => {
+test("the README's table says what a poll and the process cost beside others", () => {
   const figures = [
-    ratioOf("cpu-http-fresh", "CPU by HTTP", "µs", { ours: [50, 50], theirs: [100, 100] }),
-    figureOf("rss-2", "RSS", "MB", [60, 60]),
+    ratioOf("cpu-blackbox-http-fresh", "CPU", "µs", { ours: [50, 50], theirs: [100, 100] }),
+    figureOf("rss-gatus-https-fresh", "RSS", "MB", [60, 60]),
   ];
-  const headline = headlineOf({ at: "2026-01-31T12:05:00.000Z", figures });
-  expect(headline).toContain("(2026-01-31), a poll costs 0.50 of its CPU over HTTP and unknown over HTTPS.");
-  expect(headline).toContain("The process takes 60 MB with 2 upstreams");
+  const lines = costTable({ at: "2026-01-31T12:05:00.000Z", figures })
+    .split("\n")
+    .map((line) => line.replaceAll(/ +/g, " "));
+  expect(lines[0]).toContain("(2026-01-31)");
+  expect(lines).toContain("| CPU per poll, HTTP | 50 µs | 100 µs | not measured | not measured |");
+  expect(lines).toContain("| memory, HTTPS | not measured | not measured | 60 MB | not measured |");
 });
 
 test("the README says what matters in 1,000 words", async () => {
