@@ -1,6 +1,7 @@
 /**
  * What Pacewatch costs and how true it measures, next to blackbox_exporter on the same machine: `npm run bench`.
- * With `--quick` only what the goals need, with `--only peers` one part. With `--write` the newest full run goes into docs/performance.md, and its headline into the README.
+ * With `--quick` only what the goals need, with `--only peers` one part. With `--write` the newest full run, and the
+ * newest of the parts `peers` and `memory`, go into docs/performance.md, and the table of `peers` into the README.
  */
 
 import { parseArgs } from "node:util";
