@@ -24,7 +24,11 @@ export function localWorld(config: Config): Promise<LedgerWorld> {
 }
 
 /** A replica that holds all budgets, in a session that does not end. */
-export function holderWorld(config: Config): Promise<LedgerWorld> {
+export function holderOf(config: Config): {
+  readonly clock: VirtualClock;
+  readonly holdings: Holdings;
+  readonly ledger: FleetLedger;
+} {
   const clock = new VirtualClock();
   const holdings = new Holdings({ name: "one", boot: "boot", ttlMs: Infinity }, clock);
   holdings.renew(momentOf(clock));
@@ -38,10 +42,13 @@ export function holderWorld(config: Config): Promise<LedgerWorld> {
       throw error;
     },
   });
-  for (const { name } of config.budgets) {
-    holdings.claimed.add(`b:${name}`);
-    ledger.begin(name, ledger.claimOf(name).coldMs, undefined);
-  }
+  for (const { name } of config.budgets) holdings.claimed.add(`b:${name}`);
+  return { clock, holdings, ledger };
+}
+
+export function holderWorld(config: Config): Promise<LedgerWorld> {
+  const { clock, holdings, ledger } = holderOf(config);
+  for (const { name } of config.budgets) ledger.begin(name, ledger.claimOf(name).coldMs, undefined);
   // As its beats do it.
   const drawOn = (): void => void clock.after(500, () => void ledger.drawAhead().then(drawOn));
   drawOn();

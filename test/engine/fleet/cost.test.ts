@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
-import { Quotas } from "../../../src/core/budget/quotas.ts";
-import { Holdings } from "../../../src/core/fleet/holdings.ts";
-import { momentOf } from "../../../src/core/time/moment.ts";
-import { FleetLedger } from "../../../src/engine/fleet/fleet-ledger.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
-import { VirtualBoards } from "../../support/fleet-world.ts";
-import { sampleBudget, sampleConfig, sampleFleet, sampleUpstream } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual/clock.ts";
+import { holderOf } from "../../support/ledger-worlds.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 
 /** One account and its models: each upstream draws on both, some at a price of their own, and asks once a second. */
 const MODELS = ["small", "large", "huge"];
@@ -19,26 +14,12 @@ const RATES = [{ requests: 2_000, perMs: 60_000, label: "1m" }];
 const SECONDS = 30;
 
 test("whoever waits asks for the right to send about as often as there are polls, however many queues there are", async () => {
-  const clock = new VirtualClock();
-  const holdings = new Holdings({ name: "one", boot: "boot", ttlMs: Infinity }, clock);
-  holdings.renew(momentOf(clock));
-  const ledger = new FleetLedger(
+  const { clock, holdings, ledger } = holderOf(
     sampleConfig({
       budgets: ["account", ...MODELS].map((name) => sampleBudget({ name, rates: RATES, share: 1 })),
       upstreams: UPSTREAMS.map(({ name, budgets }) => sampleUpstream({ name, budgets })),
     }),
-    {
-      fleet: sampleFleet(),
-      board: new VirtualBoards(clock).boardFor(() => false),
-      holdings,
-      clock,
-      quotas: new Quotas(clock),
-      onBug: (error) => {
-        throw error;
-      },
-    },
   );
-  for (const name of ["account", ...MODELS]) holdings.claimed.add(`b:${name}`);
   let [looks, polls] = [0, 0];
   const mayDrawOn = holdings.mayDrawOn.bind(holdings);
   holdings.mayDrawOn = (budgets) => {
