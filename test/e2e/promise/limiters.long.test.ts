@@ -22,10 +22,10 @@ const LEAST_ANSWERED = 24;
 
 /**
  * Ten times too much takes three refusals to learn: the first may be another's doing, the second halves 30 in ten seconds,
- * the third halves 15. With each, one more request may be on its way, and one may come too early, as limiters round the
- * seconds of a `Retry-After` down.
+ * the third halves 15. When one comes, the two other upstreams may have a poll on its way, and the next poll may come too
+ * early, as limiters round the seconds of a `Retry-After` down. In the second minute, at most one is left to learn.
  */
-const REFUSED_AT_ONCE = 3;
+const REFUSED_AT_ONCE = 4;
 const TO_LEARN = 3;
 
 const total = ({ ok, refused }: Answers): number => ok + refused;
