@@ -71,11 +71,15 @@ async function main(): Promise<number> {
     const attackMs = seconds * 1_000;
     all.push(...(await stage({ attacks, upstreams, limitBytes, attackMs, onEndured: tell })));
   }
+  const byAnswers = new Set(known.filter(({ hostility }) => hostility !== undefined).map(({ name }) => name));
   if (values.write) {
-    await writeFile(PAGE, withFigures(await readFile(PAGE, "utf8"), all));
+    const [answers, clients] = [true, false].map((is) =>
+      all.filter(({ attack }) => byAnswers.has(attack) === is),
+    );
+    const page = withFigures(await readFile(PAGE, "utf8"), "answers", answers ?? []);
+    await writeFile(PAGE, withFigures(page, "attacks", clients ?? []));
     console.log("wrote docs/threat-model.md");
   }
-  const byAnswers = new Set(known.filter(({ hostility }) => hostility !== undefined).map(({ name }) => name));
   const isDelayed = ({ attack, longestGapMs, probes, probesBeside }: Endured): boolean =>
     byAnswers.has(attack) &&
     (longestGapMs > MOST_GAP_MS || Math.max(probes.longestMs, probesBeside.longestMs) > MOST_PROBE_MS);

@@ -14,7 +14,7 @@ import { LargeAnswers } from "./large-answers.ts";
 import { AppTokens } from "./tokens.ts";
 import type { UpstreamPauses } from "../core/budget/pauses.ts";
 import { BodyMemory } from "../adapters/undici/body-memory.ts";
-import { bytesForBodies } from "../core/exchange/bounds.ts";
+import { bytesForBodies, bytesForWaiting } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
@@ -70,7 +70,7 @@ export class AppPolling implements AsyncDisposable {
   readonly #gone = new Map<string, Gone>();
   readonly #network = new OwnNetwork();
   #isSettling = false;
-  readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()));
+  readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()), bytesForWaiting(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
   /** How another replica saw upstreams that have not been polled here since they were gained. */

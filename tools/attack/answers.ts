@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { RawUpstream } from "../../test/support/config-folder.ts";
 
-/** What a hostile upstream sends. A body that is shorter than its Content-Length is never ended. */
+/** What a hostile upstream sends. */
 export type HostileAnswer = {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
@@ -13,6 +13,8 @@ export type Hostility = {
   /** As the row of the table says it. */
   readonly name: string;
   readonly answer: (request: IncomingMessage, turn: number) => HostileAnswer;
+  /** Nothing comes after its body, and no end of it. */
+  readonly isUnfinished?: boolean;
   /** Of each upstream that is hostile. */
   readonly config?: (url: string, name: string) => Partial<RawUpstream>;
 };
@@ -65,6 +67,12 @@ export const HOSTILITIES: Readonly<Record<string, Hostility>> = {
       headers: [["Content-Length", String(MIB)]],
       body: Buffer.alloc(MIB - 1, " "),
     }),
+    isUnfinished: true,
+  },
+  endless: {
+    name: "bodies of 1 MiB that do not tell their length and never end",
+    answer: () => ({ status: 200, headers: [], body: Buffer.alloc(MIB, " ") }),
+    isUnfinished: true,
   },
   brotli: {
     name: "JSON of 1 MiB in a few bytes of brotli",

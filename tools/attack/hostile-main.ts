@@ -10,7 +10,7 @@ const server = createServer({ keepAlive: false }, (request, response) => {
   for (const [name, value] of headers) response.appendHeader(name, value);
   response.setHeader("Connection", "close");
   response.writeHead(status);
-  if (headers.some(([name]) => name === "Content-Length")) response.write(body);
+  if (hostility.isUnfinished === true) response.write(body);
   else response.end(body);
 });
 server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {

@@ -3,8 +3,6 @@ import { markdownTable } from "../markdown-table.ts";
 import type { ProbesSeen } from "./prober.ts";
 import type { Endured } from "./stage.ts";
 
-const BEGIN = "<!-- attacks -->";
-const END = "<!-- /attacks -->";
 const HEAD = [
   "attack",
   "upstreams",
@@ -27,11 +25,13 @@ export function rowsOf(all: readonly Endured[]): readonly (readonly string[])[] 
   ]);
 }
 
-/** The page with these figures in place of the old ones. */
-export function withFigures(page: string, all: readonly Endured[]): string {
-  const [before, rest] = [page.slice(0, page.indexOf(BEGIN)), page.slice(page.indexOf(END))];
+/** The page with these figures in place of the old ones under `mark`. */
+export function withFigures(page: string, mark: string, all: readonly Endured[]): string {
+  if (all.length === 0) return page;
+  const [begin, end] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`];
+  const [before, rest] = [page.slice(0, page.indexOf(begin)), page.slice(page.indexOf(end))];
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "an unknown processor"}, at a load of ${(loadavg()[0] ?? 0).toFixed(0)}, Node.js ${process.version}.`;
-  return `${before}${BEGIN}\n\n${markdownTable(HEAD, rowsOf(all))}\n${machine}\n\n${rest}`;
+  return `${before}${begin}\n\n${markdownTable(HEAD, rowsOf(all))}\n${machine}\n\n${rest}`;
 }
 
 function probed({ longestMs, failed }: ProbesSeen): string {

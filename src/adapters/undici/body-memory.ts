@@ -1,31 +1,50 @@
-type Waiting = { readonly bytes: number; readonly granted: () => void };
+type Waiting = { readonly bytes: number; readonly heldBytes: number; readonly granted: () => void };
 
 /**
  * The memory that all large bodies of this process share. Whoever finds too little waits its turn, and does not read on
- * meanwhile. As each upstream has one request at a time, none can keep the others waiting for longer than its turn.
+ * meanwhile. As each upstream has one request at a time, none can keep the others waiting for longer than its turn. What
+ * those that wait have read already is memory too: where that is too much, no further one may wait.
  */
 export class BodyMemory {
   readonly #bytes: number;
+  readonly #mostHeldBytes: number;
   #takenBytes = 0;
+  #heldBytes = 0;
   readonly #waiting = new Set<Waiting>();
 
-  constructor(bytes: number) {
+  constructor(bytes: number, mostHeldBytes: number) {
     this.#bytes = bytes;
+    this.#mostHeldBytes = mostHeldBytes;
   }
 
-  /** Returns what gives them back, or leaves the queue. `granted` is called now or later; a body alone always fits. */
-  take(bytes: number, granted: () => void): () => void {
-    const waiting: Waiting = { bytes, granted };
+  /**
+   * Returns what gives them back, or leaves the queue; undefined where one that holds so much may not wait. `granted` is
+   * called now or later; a body alone always fits.
+   */
+  take(bytes: number, heldBytes: number, granted: () => void): (() => void) | undefined {
+    const waiting: Waiting = { bytes, heldBytes, granted };
     if (this.#waiting.size === 0 && this.#fits(waiting)) this.#grant(waiting);
-    else this.#waiting.add(waiting);
+    else if (this.#heldBytes + heldBytes > this.#mostHeldBytes) return undefined;
+    else this.#wait(waiting);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      if (!this.#waiting.delete(waiting)) this.#takenBytes -= bytes;
+      if (!this.#leave(waiting)) this.#takenBytes -= bytes;
       // Not at once: who is granted some reads on, may end, and give it back.
       setImmediate(() => this.#grantNext());
     };
+  }
+
+  #wait(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+    this.#heldBytes += waiting.heldBytes;
+  }
+
+  #leave(waiting: Waiting): boolean {
+    const didWait = this.#waiting.delete(waiting);
+    if (didWait) this.#heldBytes -= waiting.heldBytes;
+    return didWait;
   }
 
   #fits({ bytes }: Waiting): boolean {
@@ -35,7 +54,7 @@ export class BodyMemory {
   #grantNext(): void {
     for (const next of this.#waiting) {
       if (!this.#fits(next)) return;
-      this.#waiting.delete(next);
+      this.#leave(next);
       this.#grant(next);
     }
   }

@@ -1,7 +1,8 @@
 import type { LookupAddress } from "node:dns";
-import { isIP, type LookupFunction, Socket } from "node:net";
+import { isIP, type LookupFunction, Socket, type SocketConstructorOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { callbackify } from "node:util";
+import { READ_AHEAD_BYTES } from "../../core/exchange/bounds.ts";
 import { ANSWER_READ, isConnectionLost, isTlsError, SOCKET_CLOSED, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
@@ -221,6 +222,11 @@ export class ConnectionAttempt {
  */
 class ResettableSocket extends Socket {
   #resets = false;
+
+  constructor() {
+    // What a request that waits for memory leaves in the socket is kept until this and one read more.
+    super({ highWaterMark: READ_AHEAD_BYTES } as SocketConstructorOpts);
+  }
 
   resetWhenDestroyed(): void {
     this.#resets = true;

@@ -80,7 +80,8 @@ class UndiciProbe implements Probe {
       timeoutMs: options.upstream.timeoutMs,
       maxBodyBytes: expect.maxBodyBytes,
       keepsConnection: connection === "reuse",
-      memory: options.memory,
+      // An answer to HEAD tells how long a body would be that never comes.
+      memory: options.upstream.method === "HEAD" ? undefined : options.memory,
       stream: options.upstream.stream,
       expectedStatus: expect.status ?? [],
     };

@@ -1,6 +1,11 @@
 import type { Dispatcher } from "undici";
 import { type ExpectedStatus, isExpected } from "../../core/config/config.ts";
-import { EVENT_CHARS, SMALL_BODY_BYTES, STREAM_TURN_BYTES } from "../../core/exchange/bounds.ts";
+import {
+  EVENT_CHARS,
+  SMALL_BODY_BYTES,
+  SOCKET_BYTES,
+  STREAM_TURN_BYTES,
+} from "../../core/exchange/bounds.ts";
 import {
   type AnswerHead,
   type Exchange,
@@ -240,7 +245,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     const { stream, expectedStatus } = this.#target;
     const isStream = stream !== undefined && isExpected({ status: expectedStatus }, status);
     this.timer.enter(isStream ? "first_event" : "transfer");
-    if (!isStream) return;
+    if (!isStream) return this.#askForMemory(controller);
     this.#stream = new StreamFold(stream, this.#clock.now());
     const encoding = headerValue(headers, "content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding))
@@ -298,17 +303,20 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#end({ kind: "answered", head: this.#head, body, stream: stream.read });
   }
 
-  /** Once, for the whole of a body that turns out to be large. What comes meanwhile stays in the socket. */
+  /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
   #askForMemory(controller: Dispatcher.DispatchController): void {
     const { memory, maxBodyBytes } = this.#target;
-    const isAsked = this.#giveMemoryBack !== undefined || this.#body.length <= SMALL_BODY_BYTES;
-    if (memory === undefined || isAsked) return;
+    if (memory === undefined || this.#giveMemoryBack !== undefined) return;
     const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
+    if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;
     this.#waitsSinceMs = this.#clock.now();
-    this.#giveMemoryBack = memory.take(told <= maxBodyBytes ? told : maxBodyBytes, () =>
-      this.#readOn(controller),
+    this.#giveMemoryBack = memory.take(
+      told <= maxBodyBytes ? told : maxBodyBytes,
+      this.#body.length + SOCKET_BYTES,
+      () => this.#readOn(controller),
     );
-    if (this.#waitsSinceMs !== undefined) controller.pause();
+    if (this.#giveMemoryBack === undefined) this.fail("memory", "too many others wait for memory already");
+    else if (this.#waitsSinceMs !== undefined) controller.pause();
   }
 
   #readOn(controller: Dispatcher.DispatchController): void {

@@ -30,6 +30,19 @@ export function bytesForBodies(memoryBytes: number): number {
 }
 
 /**
+ * What came of a large body while it waits for that part is in memory too: the system hands over 64 KiB at once, a socket
+ * reads until it has so much ahead, and then once more.
+ */
+export const READ_AHEAD_BYTES: number = 16 * KIB;
+export const SOCKET_BYTES: number = 128 * KIB;
+/** All that wait share this part. */
+const PART_FOR_WAITING = 1 / 4;
+
+export function bytesForWaiting(memoryBytes: number): number {
+  return memoryBytes * PART_FOR_WAITING;
+}
+
+/**
  * No provider that is known speaks of more than a dozen limits in one answer: longer lists are not read, and of more
  * limits the rest is left out. So no answer can make us compare many.
  */
