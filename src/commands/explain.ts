@@ -12,6 +12,7 @@ import type { Poll } from "../core/poll/poll.ts";
 import { readValues } from "../core/poll/values.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
+import { listing } from "../core/text/listing.ts";
 import type { Matcher } from "../core/text/matcher.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
 import { fileProblem } from "../files/regular-file.ts";
@@ -61,7 +62,7 @@ async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expec
   const { upstreams } = loaded.config;
   const found = upstreams.find(({ name }) => name === upstream);
   if (found !== undefined) return found;
-  const known = upstreams.map(({ name }) => name).join(", ");
+  const known = listing(upstreams.map(({ name }) => name));
   io.err(`cannot explain: "--upstream" must be one of ${known}, received ${upstream}\n`);
   return undefined;
 }

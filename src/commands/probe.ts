@@ -14,6 +14,7 @@ import type { Advice } from "../core/advice/advice.ts";
 import { adviceFor } from "../core/budget/signals.ts";
 import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
+import { listing } from "../core/text/listing.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Lease, Ledger } from "../core/budget/ledger.ts";
@@ -124,7 +125,7 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
   const known = config.upstreams.map((upstream) => upstream.name);
   const unknown = names
     .filter((name) => !known.includes(name))
-    .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
+    .map((name) => `cannot probe: "NAME" must be one of ${listing(known)}, received ${name}`);
   if (force) return unknown;
   const used = new Set(chosen(config, names).flatMap((upstream) => upstream.budgets));
   const large = config.budgets

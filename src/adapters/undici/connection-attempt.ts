@@ -1,5 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, Socket, type SocketConstructorOpts } from "node:net";
+import type { DuplexOptions } from "node:stream";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { callbackify } from "node:util";
 import { READ_AHEAD_BYTES } from "../../core/exchange/bounds.ts";
@@ -225,7 +226,8 @@ class ResettableSocket extends Socket {
 
   constructor() {
     // What a request that waits for memory leaves in the socket is kept until this and one read more.
-    super({ highWaterMark: READ_AHEAD_BYTES } as SocketConstructorOpts);
+    const options: SocketConstructorOpts & DuplexOptions = { highWaterMark: READ_AHEAD_BYTES };
+    super(options);
   }
 
   resetWhenDestroyed(): void {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { isObject } from "../../core/exchange/json-value.ts";
+import { listing } from "../../core/text/listing.ts";
 import { didYouMean } from "../read/wording.ts";
 import { NAME_PATTERN, matching } from "./leaves.ts";
 import { type Rule, noted } from "./notes.ts";
@@ -9,7 +10,7 @@ const isThere: Rule = {
   check: (name, refuse, { budgets }) => {
     if (typeof name !== "string" || !isObject(budgets) || Object.hasOwn(budgets, name)) return;
     const known = Object.keys(budgets);
-    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${listing(known)}`;
     const hint = `${didYouMean(name, known)}${allowed}`;
     refuse([], (received) => `must name a budget, received ${received}: ${hint}`);
   },

@@ -6,6 +6,7 @@ import type { Status, UpstreamFacts } from "../status/status.ts";
 import { diagnosisOf } from "../status/verdict.ts";
 import { SIDE_WORDS } from "../status/words.ts";
 import { capText, escapeText } from "../text/escape.ts";
+import { listing } from "../text/listing.ts";
 import { dateTime } from "../time/civil-day.ts";
 import { type Due, type Notice, type Scene, threadOf } from "./plan.ts";
 import { replicaIn, type Trouble } from "./trouble.ts";
@@ -62,8 +63,6 @@ export type Telled = {
   /** What was told under different ids does not end together. */
   readonly closesById: boolean;
 };
-
-const NAMED = 10;
 const LONGEST_LINE = 400;
 
 /** What is alike is one message. */
@@ -179,15 +178,13 @@ function several(first: Due, dues: readonly Due[], { scene, of, notices }: Telle
   const { event, trouble } = first;
   const [one, all] = phrasesOf(first, notices);
   const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];
-  const shown = names.slice(0, NAMED).join(", ");
-  const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
   const down = scene.troubles.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
   const since = dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)));
   const [name, other] = names;
   return {
     title: other === undefined ? `${name} ${one}` : `${names.length} ${nounOf(trouble)} ${all}`,
     lines: [
-      `${shown}${rest}.`,
+      `${listing(names)}.`,
       event === "up" ? `It began at ${since}.` : `Since ${since}.`,
       trouble.upstream === undefined ? "" : `${down} of ${of} upstreams are down now.`,
     ],

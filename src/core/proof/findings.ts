@@ -1,6 +1,7 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatUnits } from "../config/price.ts";
+import { listing } from "../text/listing.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { Group } from "../fleet/groups.ts";
 import { vantagesOf } from "../fleet/parts.ts";
@@ -55,7 +56,7 @@ function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budg
   );
   const divided = part === undefined ? "" : `, divided among ${part.replicas} replicas`;
   const whose = part === undefined ? "its upstreams" : "each replica";
-  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
+  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
 }
 
 function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
@@ -171,7 +172,7 @@ export function largeGroups(groups: readonly Group[]): readonly Finding[] {
   return groups.flatMap(({ budgets, pollsPerSecond }) => {
     const [budget = ""] = budgets;
     if (pollsPerSecond <= POLLS_PER_SECOND_OF_A_PROCESS) return [];
-    const message = `the upstreams of ${budgets.map((name) => `"${name}"`).join(", ")} ask for ${Math.round(pollsPerSecond)} polls a second, which may be too much for one process (plan with ${POLLS_PER_SECOND_OF_A_PROCESS}), and in shard one replica polls all that draw on common budgets`;
+    const message = `the upstreams of ${listing(budgets.map((name) => `"${name}"`))} ask for ${Math.round(pollsPerSecond)} polls a second, which may be too much for one process (plan with ${POLLS_PER_SECOND_OF_A_PROCESS}), and in shard one replica polls all that draw on common budgets`;
     return [{ subject: { kind: "budget", budget }, message }];
   });
 }

@@ -177,6 +177,15 @@ describe("a plan that does not fit is refused with what would", () => {
     ]);
   });
 
+  test("thousands of upstreams, of which nobody wants to read every name", () => {
+    const many = Array.from({ length: 2_500 }, (_, index) =>
+      upstream({ name: `u-${index}`, schedule: every(5000, `u-${index}`) }),
+    );
+    const [sentence = ""] = faults(budget(), many);
+    expect(sentence).toContain("u-9: 12 × (1 + 1 to confirm) and 2490 more), its cap is 12");
+    expect(sentence.length).toBeLessThan(600);
+  });
+
   test("a rate of which the share leaves no request", () => {
     const second: Rate = { requests: 1, perMs: 1000, label: "1s" };
     expect(faults(budget({ rates: [second, MINUTE] }), [upstream()])).toEqual([
