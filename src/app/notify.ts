@@ -109,8 +109,8 @@ async function post(
   if (opened.kind === "refused") throw new Error(opened.faults.join("; "));
   const probe = opened.what;
   try {
-    const { exchange } = await probe.poll(new AbortController().signal);
-    return deliveryOf(exchange, KINDS[kind], clock.wallNow());
+    const observation = await probe.poll(new AbortController().signal);
+    return deliveryOf(observation, KINDS[kind], clock.wallNow());
   } finally {
     await probe.close();
   }

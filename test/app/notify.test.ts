@@ -5,6 +5,7 @@ import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { dryRequest, send, type SendingParts } from "../../src/app/notify.ts";
 import { RECEIVER_KINDS, type ReceiverKind } from "../../src/core/config/config.ts";
 import type { Delivery } from "../../src/engine/receivers/answer.ts";
+import { DOCUMENTED_ANSWERS } from "../engine/receivers/documented.ts";
 import { sampleMessage } from "../support/notify/messages.ts";
 import { Receiving } from "../support/notify/receiving.ts";
 import { sampleReceiver } from "../support/notify/world.ts";
@@ -47,7 +48,7 @@ describe.each(RECEIVER_KINDS)("a receiver of kind %s", (kind) => {
 
   test("that is asked too often says when to come again", async () => {
     await using receiving = await Receiving.open();
-    receiving.answer = (response) => response.writeHead(429, { "Retry-After": "90" }).end("{}");
+    receiving.answer = (response) => response.writeHead(429, { "Retry-After": "90" }).end();
     expect(await sent(kind, receiving)).toEqual({
       kind: "failed",
       detail: "it answered 429",
@@ -56,10 +57,10 @@ describe.each(RECEIVER_KINDS)("a receiver of kind %s", (kind) => {
   });
 
   test.each([
-    [400, { kind: "refused", detail: "it answered 400" }],
-    [401, { kind: "failed", detail: "it answered 401", waitMs: undefined }],
-    [500, { kind: "failed", detail: "it answered 500", waitMs: undefined }],
-    [302, { kind: "failed", detail: "it answered 302", waitMs: undefined }],
+    [400, { kind: "refused", detail: "it answered 400: no" }],
+    [401, { kind: "failed", detail: "it answered 401: no", waitMs: undefined }],
+    [500, { kind: "failed", detail: "it answered 500: no", waitMs: undefined }],
+    [302, { kind: "failed", detail: "it answered 302: no", waitMs: undefined }],
   ])("that answers %i", async (status, delivery) => {
     await using receiving = await Receiving.open();
     receiving.answer = (response) => response.writeHead(status, { Location: receiving.url }).end("no");
@@ -103,12 +104,24 @@ test("a dry request goes where the config says, also of a kind with an address o
   expect(dryRequest(sampleReceiver({ kind: "pagerduty" }), sampleMessage())).toContain(": POST <url>\n");
 });
 
-test("Discord and Telegram may say in the body when to come again", async () => {
+test.each(DOCUMENTED_ANSWERS)("$kind that answers $status with $body", async (documented) => {
+  const { kind, status, headers = {}, body, is, againInS } = documented;
   await using receiving = await Receiving.open();
-  receiving.answer = (response) => response.writeHead(429).end('{"retry_after":1.5,"global":false}');
-  expect(await sent("discord", receiving)).toMatchObject({ kind: "failed", waitMs: 1_500 });
-  receiving.answer = (response) => response.writeHead(429).end('{"ok":false,"parameters":{"retry_after":7}}');
-  expect(await sent("telegram", receiving)).toMatchObject({ kind: "failed", waitMs: 7_000 });
+  receiving.answer = (response) => response.writeHead(status, headers).end(status === 204 ? undefined : body);
+  const delivery = await sent(kind, receiving);
+  const waitMs = againInS === undefined ? undefined : againInS * 1_000;
+  expect(delivery).toMatchObject({ kind: is, ...(is === "failed" && { waitMs }) });
+});
+
+test("what a receiver answers is told, shortened, on one line and without its secrets", async () => {
+  await using receiving = await Receiving.open();
+  const said = `{"error":"invalid_blocks"}\n/${SECRET} and ${KEY} ${"x".repeat(5_000)}`;
+  receiving.answer = (response) => response.writeHead(400).end(said);
+  const { detail } = await sent("telegram", receiving);
+  expect(detail).toMatch(/^it answered 400: \{"error":"invalid_blocks"\}/);
+  expect(detail).not.toContain("\n");
+  expect(detail).not.toContain(SECRET);
+  expect(detail.length).toBeLessThan(400);
 });
 
 test("a receiver at an address that is denied is not reached", async () => {

@@ -19,7 +19,8 @@ export const alertmanager: Kind = {
         receiver: receiver.name,
       },
       startsAt: isoOf(sinceMs),
-      endsAt: isoOf(untilMs ?? atMs + ENDS_AFTER_MS),
+      // Where the clock was set back, it would be refused as one that ends before it starts.
+      endsAt: isoOf(Math.max(sinceMs, untilMs ?? atMs + ENDS_AFTER_MS)),
       ...(link !== undefined && { generatorURL: link }),
     }));
     return post(`${url.replace(/\/+$/, "")}/api/v2/alerts`, alerts);

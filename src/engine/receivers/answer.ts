@@ -1,5 +1,6 @@
 import { readRetryAfter } from "../../core/advice/retry-after.ts";
-import { type Exchange, headerValue } from "../../core/exchange/exchange.ts";
+import { excerptOf } from "../../core/exchange/excerpt.ts";
+import { headerValue, type Observation } from "../../core/exchange/exchange.ts";
 import { parseHttpDate } from "../../core/time/http-date.ts";
 import { HOUR_MS } from "../../core/time/duration.ts";
 import type { Kind } from "./kind.ts";
@@ -17,18 +18,25 @@ export type Delivery =
     };
 
 const LONGEST_WAIT_MS = HOUR_MS;
+const EXCERPT_CHARACTERS = 200;
 /** They say that they cannot take this message: of all others, a key or a receiver may be mended. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
-export function deliveryOf(exchange: Exchange, kind: Kind, wallMs: number): Delivery {
+export function deliveryOf(
+  { exchange, withoutKeys }: Pick<Observation, "exchange" | "withoutKeys">,
+  kind: Kind,
+  wallMs: number,
+): Delivery {
   if (exchange.kind === "broken") return { kind: "failed", detail: exchange.detail, waitMs: undefined };
   const { head, body } = exchange;
-  const detail = `it answered ${head.status}`;
-  if (head.status >= 200 && head.status < 300) return { kind: "delivered", detail };
+  const answered = `it answered ${head.status}`;
+  if (head.status >= 200 && head.status < 300) return { kind: "delivered", detail: answered };
+  const words = excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys);
+  const detail = words === undefined ? answered : `${answered}: ${words}`;
   if (REFUSALS.has(head.status)) return { kind: "refused", detail };
   const date = headerValue(head.headers, "date");
   const ofHeader = readRetryAfter(head.headers, () => (date && parseHttpDate(date, wallMs)) || wallMs).waitMs;
-  const asked = Math.max(ofHeader ?? 0, kind.waitMs?.(jsonOf(body)) ?? 0);
+  const asked = Math.max(ofHeader ?? 0, kind.waitMs?.(jsonOf(body), head.status) ?? 0);
   return { kind: "failed", detail, waitMs: asked > 0 ? Math.min(asked, LONGEST_WAIT_MS) : undefined };
 }
 

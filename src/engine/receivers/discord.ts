@@ -1,23 +1,29 @@
 import { capText } from "../../core/text/escape.ts";
 import { isObject } from "../../core/exchange/json-value.ts";
+import { HOUR_MS } from "../../core/time/duration.ts";
 import { type Kind, post, textOf } from "./kind.ts";
 
 /** A message has at most 2,000 characters. */
-const LONGEST = 1_500;
+const LONGEST = 2_000;
 const WITHOUT_PREVIEWS = 4;
+const NOT_FOUND = 404;
 
 /** Nothing in a block of code is markup, a link or a mention, and only backticks end it. */
 export const discord: Kind = {
   request: (message, { url }) => {
     const { title, link } = message;
-    const block = capText(textOf(message), LONGEST).replaceAll("`", "\u02cb");
-    const content = `**${title.replaceAll(/[*_~`|\\]/g, "\\$&")}**\n\`\`\`\n${block}\n\`\`\`${link === undefined ? "" : `\n<${link}>`}`;
+    const before = `**${title.replaceAll(/[*_~`|\\]/g, "\\$&")}**\n\`\`\`\n`;
+    const after = `\n\`\`\`${link === undefined ? "" : `\n<${link}>`}`;
+    const block = capText(textOf(message), LONGEST - before.length - after.length).replaceAll("`", "\u02cb");
+    const content = before + block + after;
     const posted = new URL(url);
     // Without it, an answer says only that the message was read.
     posted.searchParams.set("wait", "true");
     return post(posted.href, { content, allowed_mentions: { parse: [] }, flags: WITHOUT_PREVIEWS });
   },
-  waitMs: (body) => {
+  waitMs: (body, status) => {
+    // It restricts whoever asks again and again for a webhook that is gone.
+    if (status === NOT_FOUND) return HOUR_MS;
     const seconds = isObject(body) ? body["retry_after"] : undefined;
     return typeof seconds === "number" ? seconds * 1_000 : undefined;
   },

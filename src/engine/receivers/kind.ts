@@ -22,8 +22,8 @@ export type Kind = {
   readonly url?: string;
   /** Undefined where it need not be told. The words of others in `lines` must not become markup, mentions or links there. */
   request(message: Message, target: Target): ReceiverRequest | undefined;
-  /** How long its answer asks us to wait, where that stands in the body. */
-  waitMs?(body: unknown): number | undefined;
+  /** How long its answer asks us to wait, where that is not told by Retry-After. */
+  waitMs?(body: unknown, status: number): number | undefined;
   /** What was told under one id ends by a message of its own, as whoever reads it closes it by that id. */
   readonly closesById?: true;
   /** It forgets what is not told again within some of these. */

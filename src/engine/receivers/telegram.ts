@@ -3,20 +3,22 @@ import { capText } from "../../core/text/escape.ts";
 import { type Kind, post, textOf } from "./kind.ts";
 
 /** A message has at most 4,096 characters. */
-const LONGEST = 3_500;
+const LONGEST = 4_096;
 
 /** Without a parse mode there is no markup, and in code it looks for no links, mentions or commands. */
 export const telegram: Kind = {
   url: "https://api.telegram.org",
   request: (message, { url, key = "", receiver }) => {
     const { title, link } = message;
-    const code = capText(textOf(message), LONGEST);
+    const before = `${title}\n`;
+    const after = link === undefined ? "" : `\n${link}`;
+    const code = capText(textOf(message), LONGEST - before.length - after.length);
     return post(`${url.replace(/\/+$/, "")}/bot${key}/sendMessage`, {
       chat_id: receiver.chat,
-      text: `${title}\n${code}${link === undefined ? "" : `\n${link}`}`,
+      text: before + code + after,
       entities: [
         { type: "bold", offset: 0, length: title.length },
-        ...(code === "" ? [] : [{ type: "pre", offset: title.length + 1, length: code.length }]),
+        ...(code === "" ? [] : [{ type: "pre", offset: before.length, length: code.length }]),
       ],
       link_preview_options: { is_disabled: true },
     });

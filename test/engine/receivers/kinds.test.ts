@@ -6,7 +6,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RECEIVER_KINDS, type ReceiverKind } from "../../../src/core/config/config.ts";
-import type { Message } from "../../../src/core/notify/message.ts";
+import { type Message, tellingsOf } from "../../../src/core/notify/message.ts";
+import type { Due } from "../../../src/core/notify/plan.ts";
+import { foldConditions, NO_INCIDENT } from "../../../src/core/notify/trouble.ts";
+import { capText } from "../../../src/core/text/escape.ts";
 import { withoutLinks } from "../../../src/engine/receivers/kind.ts";
 import { KINDS } from "../../../src/engine/receivers/kinds.ts";
 import { sampleMessage, sampleUp } from "../../support/notify/messages.ts";
@@ -41,13 +44,59 @@ const HOSTILE = [
   "{{ .ExternalURL }} ${env.KEY} %s \u200b",
 ];
 
+/** One UTF-16 unit or two, one byte to four; what becomes two in JSON, or gets a space that nobody sees. */
+const FILLERS = ["x", '"', "\\", "`", "é", "界", "🦊", "x🦊", "a.", "@", "_"];
+
+/** As long as the pipeline lets them be: ten lines of 400, a name of 64, and a page with a long address. */
+function longest(filler: string): Message {
+  const name = "u".repeat(64);
+  const line = capText(filler.repeat(400), 400);
+  return sampleMessage({
+    title: `Still: ${name.replaceAll("u", "_")} rejects our key again and again`,
+    lines: Array.from({ length: 10 }, () => line),
+    link: `https://${"pacewatch.".repeat(40)}example/upstreams/${name}`,
+  });
+}
+
+/** One message of all of them. */
+function manyDown(count: number, filler: string): Message {
+  const startedAtMs = 1_790_000_000_000;
+  const dues = Array.from({ length: count }, (_, place): Due => {
+    const upstream = (filler === "_" ? "_" : "u").repeat(60) + String(place).padStart(4, "0");
+    const known = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+    const trouble = { ...NO_INCIDENT, ...known, id: `${upstream}/mul1x2`, subject: upstream, upstream };
+    return { trouble, event: "down", dueAtMs: startedAtMs, isReminder: false, closes: [] };
+  });
+  const [telling] = tellingsOf({
+    dues,
+    notices: new Map(),
+    scene: { troubles: dues.map(({ trouble }) => trouble), upstream: () => undefined },
+    nowMs: startedAtMs + 10_000,
+    of: count,
+    words: () => undefined,
+    pageUrl: "https://pacewatch.example",
+    closesById: false,
+  });
+  if (telling === undefined) throw new Error("there is no message");
+  return telling.message;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
+}
+
 const hostile = fc.array(
   fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: "grapheme", minLength: 1, maxLength: 300 })),
   { minLength: 1, maxLength: 6 },
 );
 
 describe.each(RECEIVER_KINDS.filter((kind) => kind !== "webhook"))("%s", (kind) => {
-  const isValid = new Ajv({ strict: false }).compile(DOCUMENTED[kind]);
+  const ajv = new Ajv({ strict: false });
+  ajv.addKeyword({
+    keyword: "mostBytes",
+    validate: (most: number, value: unknown) => bytesOf(value) <= most,
+  });
+  const isValid = ajv.compile(DOCUMENTED[kind]);
   /** What the provider would not know of it. */
   const faultsOf = (message: Message): unknown => (isValid(bodyOf(kind, message)) ? [] : isValid.errors);
 
@@ -66,6 +115,18 @@ describe.each(RECEIVER_KINDS.filter((kind) => kind !== "webhook"))("%s", (kind) 
       }),
       { numRuns: 60 },
     );
+  });
+
+  test.each(FILLERS)("sends what the provider documents, however much there is to say: %j", (filler) => {
+    for (const message of [longest(filler), { ...longest(filler), link: undefined }, manyDown(200, filler)]) {
+      expect(faultsOf(message)).toEqual([]);
+      for (const [, text] of textsIn(bodyOf(kind, message))) expect(text.isWellFormed()).toBe(true);
+    }
+  });
+
+  test("says as much as it may", () => {
+    const text = textsIn(bodyOf(kind, sampleMessage({ lines: ["x".repeat(1_200)], link: undefined })));
+    expect(text.filter(([, each]) => each.includes("x".repeat(1_200)))).toHaveLength(1);
   });
 });
 
@@ -202,6 +263,36 @@ test("an alert ends by itself four minutes after it was sent last, and at once w
   expect(firing).toMatchObject({ startsAt: "2026-09-21T14:13:20.000Z", endsAt: "2026-09-21T14:17:30.000Z" });
   expect(resolved).toMatchObject({ endsAt: "2026-09-21T14:14:20.000Z" });
   expect(resolved?.["labels"]).toEqual(firing?.["labels"]);
+});
+
+test("an alert never ends before it began, as where the clock was set back: it would be refused", () => {
+  const { sinceMs } = sampleMessage();
+  const early = {
+    ...sampleUp(),
+    members: sampleUp().members.map((each) => ({ ...each, untilMs: sinceMs - 1 })),
+  };
+  for (const message of [early, sampleMessage({ atMs: sinceMs - 86_400_000 })]) {
+    const [alert] = bodyOf("alertmanager", message) as { startsAt: string; endsAt: string }[];
+    expect(Date.parse(alert?.endsAt ?? "")).toBeGreaterThanOrEqual(Date.parse(alert?.startsAt ?? ""));
+  }
+});
+
+test("the longest id of a trouble is no longer than a dedup key of PagerDuty may be", () => {
+  const name = "n".repeat(64);
+  const { open } = foldConditions(
+    new Map(),
+    [
+      { kind: "credit_ending", replica: name, of: `${name}/spend`, says: "" },
+      { kind: "credit_ending", upstream: name, of: name, says: "" },
+      { kind: "api_ending", upstream: name, of: "8640000000000000", says: "" },
+    ],
+    8_640_000_000_000_000,
+  );
+  expect(open.size).toBe(3);
+  for (const { id } of open.values()) {
+    const { dedup_key } = bodyOf("pagerduty", sampleMessage({ incident: id })) as { dedup_key: string };
+    expect(dedup_key.length).toBeLessThanOrEqual(255);
+  }
 });
 
 test("ntfy is sent to its topic by name, with a token where there is one", () => {
