@@ -68,7 +68,15 @@ export async function build(
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
   const notify = new AppNotify(config, { ...parts, store });
   const { notifier } = notify;
-  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, notifier, holdings });
+  const polling = new AppPolling(config, {
+    ...parts,
+    ledger: pollLedger,
+    quotas,
+    pauses,
+    store,
+    notifier,
+    holdings,
+  });
   fleet = opened.what.fleet?.join({
     views: () => fleetViews(polling, ledger, clock, notify.bulletins()),
     toldRecords: (replica, isEldest) => notify.records(replica, isEldest),

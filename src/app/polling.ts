@@ -16,14 +16,18 @@ import type { UpstreamPauses } from "../core/budget/pauses.ts";
 import { BodyMemory } from "../adapters/undici/body-memory.ts";
 import { bytesForBodies, bytesForWaiting } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
+import { type Quotas, spendOf } from "../core/budget/quotas.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
+import { mostOf } from "../core/config/price.ts";
 import { type FleetView, healthIn } from "../core/fleet/fleet-status.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Health } from "../core/poll/health.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
+import { usedUpWords } from "../core/status/credit-sentence.ts";
+import { quotaStanding } from "../core/status/quota-status.ts";
 import type { Gained } from "../engine/fleet/parts.ts";
 import type { Notifier } from "../engine/notify/notifier.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
@@ -40,6 +44,7 @@ export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: Ledger;
   readonly pauses?: UpstreamPauses;
+  readonly quotas?: Quotas;
   readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
   readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
   /** Tells what this replica may poll now; undefined where it polls all. */
@@ -299,10 +304,25 @@ export class AppPolling implements AsyncDisposable {
   #receiversOf(name: string, history: History): readonly Recorder[] {
     const { clock, log, store, notifier } = this.#parts;
     return [
-      new LogRecorder(log, name, clock),
+      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
     ];
+  }
+
+  /** Why nothing is left of its budgets, or of this one, for a poll of this upstream. */
+  #usedUp(name: string, budget: string | undefined): string | undefined {
+    const { quotas, clock } = this.#parts;
+    const upstream = this.#config.upstreams.find((each) => each.name === name);
+    if (quotas === undefined || upstream === undefined) return undefined;
+    const { price, budgets } = upstream;
+    const nowMs = clock.wallNow();
+    const spend = { dearest: mostOf(price), currency: price?.currency };
+    const words = (budget === undefined ? budgets : [budget]).flatMap((each) => [
+      usedUpWords(quotaStanding(quotas, spendOf(each), spend, nowMs), nowMs),
+      usedUpWords(quotaStanding(quotas, each, { dearest: 1 }, nowMs), nowMs),
+    ]);
+    return words.find((each) => each !== undefined);
   }
 
   #dropRecords(): void {

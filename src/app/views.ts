@@ -21,6 +21,7 @@ import type {
 import type { QuotaProof } from "../core/proof/numbers.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
+import { quotaStanding } from "../core/status/quota-status.ts";
 import type { BudgetStatus, Status } from "../core/status/status.ts";
 import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
 import type { Clock } from "../core/time/clock.ts";
@@ -47,7 +48,7 @@ type ShownPolling = Pick<AppPolling, "recordOf" | "healthOf" | "conditionOf" | "
 export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;
-  const viewOf = budgetViews(config, sources);
+  const viewOf = budgetViews(config, sources, sources.clock.wallNow());
   return {
     upstreams: upstreamViews(config, sources),
     budgets: Iterator.from(config.budgets)
@@ -102,7 +103,7 @@ export function statusView(sources: ViewSources): Status {
     return upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
   };
   const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const viewOf = budgetViews(config, sources);
+  const viewOf = budgetViews(config, sources, nowMs);
   const shown = new Map<string, BudgetStatus | undefined>();
   const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
     const view = budget && viewOf(budget);
@@ -207,8 +208,8 @@ export function fleetViews(
 function budgetViews(
   config: Config,
   { ledger, clock, fleet, polling, reload }: ViewSources,
+  nowMs: number,
 ): (budget: Budget) => BudgetSnapshot | undefined {
-  const nowMs = clock.wallNow();
   let ofAll: ReturnType<typeof readAll> | undefined;
   const readAll = () => ({
     proofs: new Map(reload.proof.budgets.map((proof) => [proof.budget, proof])),
@@ -222,13 +223,9 @@ function budgetViews(
     const { pausedUntilMs, ...shown } = standing;
     const pauseMs = pausedUntilMs - clock.now();
     const quotas: QuotaForecast[] = [];
-    const standingOf = (
-      quota: QuotaName,
-      counted: string,
-      { currency, ...proof }: QuotaProof,
-    ): QuotaSnapshot => {
-      const unit = currency === undefined ? 1 : UNITS_OF_MONEY;
-      const { used = 0, buckets, unconfirmed = 0 } = ledger.quotas.of(counted);
+    const standingOf = (quota: QuotaName, counted: string, proof: QuotaProof): QuotaSnapshot | undefined => {
+      const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
+      const { used = 0, buckets } = ledger.quotas.of(counted);
       const ofAll = ledger.usedOf(counted) ?? used;
       const calendarMs = ledger.quotas.calendar.now();
       // It ends where one more request of the dearest has no room.
@@ -238,13 +235,8 @@ function budgetViews(
         burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
       );
       quotas.push({ quota, burns });
-      return {
-        limit: proof.quota.most / unit,
-        used: ofAll / unit,
-        unconfirmed: unconfirmed / unit,
-        forecast: proof.scheduled / unit,
-        ...(currency !== undefined && { currency }),
-      };
+      const standing = quotaStanding(ledger.quotas, counted, proof, nowMs);
+      return standing && { ...standing, used: ofAll / unit, forecast: proof.scheduled / unit };
     };
     const { quota, spend } = proofs.get(name) ?? {};
     const ownQuota = quota && standingOf("own", name, quota);
@@ -289,6 +281,7 @@ function budgetStatusOf(
   nowMs: number,
 ): BudgetStatus {
   const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend } = view;
+  const ours: Partial<Record<QuotaName, QuotaSnapshot | undefined>> = { own: quota, spend };
   return {
     name: budget.name,
     share: budget.share,
@@ -297,12 +290,12 @@ function budgetStatusOf(
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: view.advertisedLimits.map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
-    quota: quota && budget.quota && { ...quota, perMs: budget.quota.perMs },
-    ...(spend && budget.spend && { spend: { ...spend, perMs: budget.spend.perMs } }),
+    quota,
+    ...(spend && { spend }),
     ...(view.quotas && {
       quotas: view.quotas.map(({ quota: name, burns }) => ({
         quota: name,
-        sentence: quotaSentence(burns, nowMs),
+        sentence: quotaSentence(burns, nowMs, ours[name]),
         emptyAtMs: worstBurn(burns)?.emptyAtMs,
         burns,
       })),

@@ -330,8 +330,15 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       sampleBudgetSnapshot({
         advertisedLimit: 60,
         advertisedRemaining: 48,
-        quota: { limit: 400_000, used: 120, unconfirmed: 2, forecast: 172_800 },
-        spend: { limit: 5, used: 1.25, unconfirmed: 0, forecast: 4.32, currency: "EUR" },
+        quota: { limit: 400_000, perMs: 2_592_000_000, used: 120, unconfirmed: 2, forecast: 172_800 },
+        spend: {
+          limit: 5,
+          perMs: 2_592_000_000,
+          used: 1.25,
+          unconfirmed: 0,
+          forecast: 4.32,
+          currency: "EUR",
+        },
         quotas: [{ quota: "own", burns: sampleValueSnapshot().burns }],
       }),
     ],

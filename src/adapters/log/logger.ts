@@ -63,6 +63,7 @@ export class LogRecorder implements Recorder {
   readonly #log: Readonly<Logger>;
   readonly #upstream: string;
   readonly #clock: Pick<Clock, "now">;
+  readonly #usedUp: (budget: string | undefined) => string | undefined;
   readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
@@ -74,10 +75,17 @@ export class LogRecorder implements Recorder {
   #minuteBytes = 0;
   #leftOut = 0;
 
-  constructor(log: Readonly<Logger>, upstream: string, clock: Pick<Clock, "now">) {
+  /** `usedUp`: why its budgets, or one of them, have no quota or spend left for a poll of it, in words. */
+  constructor(
+    log: Readonly<Logger>,
+    upstream: string,
+    clock: Pick<Clock, "now">,
+    usedUp: (budget: string | undefined) => string | undefined = () => undefined,
+  ) {
     this.#log = log;
     this.#upstream = upstream;
     this.#clock = clock;
+    this.#usedUp = usedUp;
   }
 
   record(event: PollEvent): void {
@@ -119,9 +127,10 @@ export class LogRecorder implements Recorder {
     } else {
       // A healthy start waits too, as nobody knows what was sent before it.
       const isStart = cause === "budget" && this.#lastPoll === undefined;
+      const detail = cause === "quota" ? this.#usedUp(budget) : undefined;
       this.#write(
         "info",
-        fields,
+        { ...fields, ...(detail !== undefined && { detail }) },
         isStart ? "slots are skipped until the first poll" : "slots are being skipped",
       );
       this.#loggedCauses.add(cause);

@@ -83,6 +83,21 @@ export class QuotaCount {
     return this.#limit === undefined || units === 0 || this.#usedOf(this.#limit) + units <= this.#limit.most;
   }
 
+  /** Until when there is no room for so many units; undefined while there is. By its own calendar. */
+  noRoomUntilMs(units: number): number | undefined {
+    const limit = this.#limit;
+    if (limit === undefined || this.hasRoomFor(units)) return undefined;
+    const { most, perMs } = limit;
+    const nowMs = this.#nowMs();
+    let used = this.#usedOf(limit);
+    for (const [hour, taken] of [...this.#byHour].toSorted(([one], [other]) => one - other)) {
+      if (hour < hourOf(nowMs - perMs)) continue;
+      used -= taken;
+      if (used + units <= most) return (hour + 1) * HOUR_MS + perMs;
+    }
+    return nowMs + perMs + HOUR_MS;
+  }
+
   get used(): number | undefined {
     return this.#limit && countable(this.#usedOf(this.#limit), this.#limit);
   }

@@ -49,12 +49,15 @@ export type UpstreamSnapshot = {
 /** In whole currencies where it has one, else in requests. */
 export type QuotaSnapshot = {
   readonly limit: number;
+  readonly perMs: number;
   readonly used: number;
   /** Those of them that were in flight when Pacewatch was killed: they may have been sent, or not. */
   readonly unconfirmed: number;
   /** What the schedules need in one period. */
   readonly forecast: number;
   readonly currency?: string;
+  /** Too little is left for one more poll of the dearest until then. Wall clock; absent while there is enough. */
+  readonly noRoomUntilMs?: number;
 };
 
 export type BudgetSnapshot = Omit<BudgetState, "pausedUntilMs"> & {

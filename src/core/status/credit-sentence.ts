@@ -1,4 +1,6 @@
 import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
+import type { QuotaSnapshot } from "../metrics/snapshot.ts";
+import { inThousands } from "../text/thousands.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../time/civil-day.ts";
 import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
@@ -19,13 +21,32 @@ export function creditSentence(burns: readonly Burn[], nowMs: number): string {
   });
 }
 
-/** The same of a quota, which refills by itself. */
-export function quotaSentence(burns: readonly Burn[], nowMs: number): string {
+/** The same of a quota, which refills by itself. `standing` is known of our own. */
+export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: QuotaSnapshot): string {
+  const usedUp = usedUpWords(standing, nowMs);
   return sentenceOf(burns, nowMs, {
-    empty: "Too little is left for another poll.",
+    empty: `Too little is left for another poll${usedUp === undefined ? "" : `: ${usedUp}`}.`,
     lasts: "At the present pace it refills before it is empty.",
     unknown: "Its pace is not known yet: that takes an hour or two, or up to a day with polls hours apart.",
   });
+}
+
+/** `4.99 of 5.00 EUR used in 30 d; there is room again on Tuesday about 14:00 UTC`; undefined while there is room. */
+export function usedUpWords(
+  standing: Omit<QuotaSnapshot, "forecast" | "unconfirmed"> | undefined,
+  nowMs: number,
+): string | undefined {
+  if (standing?.noRoomUntilMs === undefined) return undefined;
+  const { limit, used, perMs, currency, noRoomUntilMs } = standing;
+  const [taken, most] = [used, limit].map((amount) => amountText(amount, currency));
+  const room = `there is room again ${moment(noRoomUntilMs, nowMs)}`;
+  return `${taken} of ${most} ${currency ?? "requests"} used in ${humanDuration(perMs)}; ${room}`;
+}
+
+/** Cents, and of less than one what matters of it; whole requests where it has no currency. */
+export function amountText(amount: number, currency: string | undefined): string {
+  if (currency === undefined) return inThousands(Math.round(amount));
+  return amount === 0 || amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
 }
 
 function sentenceOf(

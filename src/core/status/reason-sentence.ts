@@ -1,4 +1,5 @@
 import { SKIPS } from "../exchange/outcome.ts";
+import { usedUpWords } from "./credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "./humanize.ts";
 import type { BudgetStatus, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
@@ -10,7 +11,7 @@ export function reasonSentence(
   nowMs: number,
 ): string {
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
-  const sentence = healthSentence(upstream, nowMs);
+  const sentence = healthSentence(upstream, budgets, nowMs);
   if (pausedUntilMs <= nowMs) return sentence;
   const { state } = upstream.health;
   // It is only known how it was.
@@ -18,11 +19,11 @@ export function reasonSentence(
   return `${sentence} ${isBlind} are paused for another ${humanDuration(pausedUntilMs - nowMs)}.`;
 }
 
-function healthSentence(upstream: UpstreamFacts, nowMs: number): string {
+function healthSentence(upstream: UpstreamFacts, budgets: readonly BudgetStatus[], nowMs: number): string {
   const { lastPolls, health } = upstream;
   switch (health.state) {
     case "unknown":
-      return unknownSentence(upstream);
+      return unknownSentence(upstream, budgets, nowMs);
     case "up":
       return upSentence(lastPolls, nowMs);
     case "degraded":
@@ -56,12 +57,16 @@ function slowSentence({ lastPolls, degradedAboveMs }: UpstreamFacts): string {
   return `${countOf(slow.length, window.length)} took longer than ${humanLatency(degradedAboveMs)}, up to ${humanLatency(slowestMs)}.`;
 }
 
-function unknownSentence({ counts, skippedSincePoll, lastPolls }: UpstreamFacts): string {
+function unknownSentence(
+  { counts, skippedSincePoll, lastPolls }: UpstreamFacts,
+  budgets: readonly BudgetStatus[],
+  nowMs: number,
+): string {
   const skipped = skippedSincePoll.reduce((sum, { count }) => sum + count, 0);
   const hasPolled = counts.polls > 0;
   if (skipped > 0) {
     const slots = skipped === 1 ? "1 slot was skipped" : `${skipped} slots were skipped`;
-    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll)}.`;
+    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, nowMs)}.`;
   }
   if (hasPolled) return `${recentTrouble(lastPolls) ?? "There was no poll for a while"}.`;
   if (counts.inFlight > 0) return "The first poll is running.";
@@ -69,12 +74,15 @@ function unknownSentence({ counts, skippedSincePoll, lastPolls }: UpstreamFacts)
 }
 
 /** The most frequent first. */
-function causesOf(skips: readonly SkipCount[]): string {
+function causesOf(skips: readonly SkipCount[], budgets: readonly BudgetStatus[], nowMs: number): string {
   const sorted = skips.toSorted((a, b) => b.count - a.count);
-  const withCounts = sorted.map((skip) => `${skip.count} because ${whyOf(skip)}`);
-  return sorted.length === 1 ? sorted.map((skip) => whyOf(skip)).join("") : withCounts.join("; ");
-}
-
-function whyOf({ cause, budget }: SkipCount): string {
-  return budget === undefined ? SKIPS[cause].because : `${SKIPS[cause].because} (budget ${budget})`;
+  const whys = sorted.map(({ cause, budget }) => {
+    const usedUp = budgets
+      .filter(({ name }) => cause === "quota" && (budget ?? name) === name)
+      .flatMap(({ quota, spend }) => usedUpWords(spend, nowMs) ?? usedUpWords(quota, nowMs) ?? []);
+    const more = [...(budget === undefined ? [] : [`budget ${budget}`]), ...usedUp];
+    return more.length === 0 ? SKIPS[cause].because : `${SKIPS[cause].because} (${more.join(": ")})`;
+  });
+  if (whys.length === 1) return whys.join("");
+  return whys.map((why, place) => `${sorted[place]?.count ?? 0} because ${why}`).join("; ");
 }

@@ -151,9 +151,9 @@ export type BudgetStatus = {
   readonly limits?: readonly LimitStatus[];
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
-  readonly quota: QuotaStatus | undefined;
+  readonly quota: QuotaSnapshot | undefined;
   /** Absent where there is none. */
-  readonly spend?: QuotaStatus;
+  readonly spend?: QuotaSnapshot;
   /** When they are used up: our own, and those of a day and more that answers tell. Absent where there is none. */
   readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
 };
@@ -163,8 +163,6 @@ export type LimitStatus = Omit<KnownLimit, "key" | "resetMs"> & {
   /** For people: "5 requests per 1s, learned from its resets". */
   readonly sentence: string;
 };
-
-export type QuotaStatus = QuotaSnapshot & { readonly perMs: number };
 
 export type Incident = {
   readonly upstream: string;

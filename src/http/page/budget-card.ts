@@ -1,8 +1,10 @@
 import { html, raw } from "hono/html";
 import type { QuotaName } from "../../core/answer/credit.ts";
 import { capOf } from "../../core/config/config.ts";
+import { amountText } from "../../core/status/credit-sentence.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
-import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
+import type { QuotaSnapshot } from "../../core/metrics/snapshot.ts";
+import type { BudgetStatus } from "../../core/status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
 import { grouped, percent, percentOf } from "./wording.ts";
 
@@ -55,8 +57,8 @@ function rateGauge(
   </div>`;
 }
 
-function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: QuotaStatus): Markup {
-  const amount = currency === undefined ? grouped : money;
+function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: QuotaSnapshot): Markup {
+  const amount = (of: number): string => amountText(of, currency);
   const [taken, most, needed] = [used, limit, forecast].map(amount);
   const tooMuch = forecast > limit ? ": it will not last" : "";
   const doubtful = `${amount(used - unconfirmed)} were ${currency === undefined ? "sent" : "spent"}. Up to ${amount(unconfirmed)} more may have been: Pacewatch was killed while they were in flight.`;
@@ -69,11 +71,6 @@ function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: Quo
     ${unconfirmed === 0 ? "" : html`<p class="said">${doubtful}</p>`}
     ${gauge({ label: `${taken} used of ${most}, forecast ${needed}`, full: limit, used, mark: forecast })}
   </div>`;
-}
-
-/** Cents, and of less than one what matters of it. */
-function money(amount: number): string {
-  return amount === 0 || amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
 }
 
 function advertisedLine({ advertised }: BudgetStatus): string {

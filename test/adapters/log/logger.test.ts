@@ -143,6 +143,19 @@ test("a value that cannot be read three times in a row is told once, and once th
   ]);
 });
 
+test("slots that are skipped for want of quota or money are told with what is used of it", () => {
+  const { log, told } = listen("info");
+  const usedUp = (budget = ""): string => `4.99 of 5.00 EUR used of ${budget}`;
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), usedUp);
+  for (const cause of ["budget", "quota", "quota"] as const)
+    recorder.record({ kind: "slots_skipped", cause, budget: "api", count: 1, hadWaited: false });
+  expect(told()).toMatchObject([
+    { cause: "budget", msg: "slots are skipped until the first poll" },
+    { cause: "quota", detail: "4.99 of 5.00 EUR used of api", msg: "slots are being skipped" },
+  ]);
+  expect(told()[0]).not.toHaveProperty("detail");
+});
+
 test("an answer that cost more than at_most is told, as no spend can keep that", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());

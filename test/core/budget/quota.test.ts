@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CLAIM_MS, type HourCount, QuotaCount } from "../../../src/core/budget/quota.ts";
+import { CLAIM_MS, type HourCount, NOBODY_KNOWS, QuotaCount } from "../../../src/core/budget/quota.ts";
 import { HOUR_MS } from "../../../src/core/time/duration.ts";
 
 const DAY_MS = 24 * HOUR_MS;
@@ -142,4 +142,25 @@ test("where the calendar is set, what this process sent is counted later, and wh
   scene.count.end(request, 0);
   expect(scene.told.at(-1)).toEqual(row(10, 1));
   expect(scene.told).toContainEqual(row(7, 10));
+});
+
+test("it tells until when there is no room: as long as nothing is sent, there is room from then on", () => {
+  const scene = new Scene([row(1, 300), row(3, 300), row(6, 395)]);
+  expect(scene.count.noRoomUntilMs(5)).toBeUndefined();
+  for (const units of [6, 305, 306, 605, 606, 1_000]) {
+    const untilMs = scene.count.noRoomUntilMs(units) ?? 0;
+    scene.nowMs = untilMs - 1;
+    expect([units, scene.count.hasRoomFor(units)]).toEqual([units, false]);
+    scene.nowMs = untilMs;
+    expect([units, scene.count.hasRoomFor(units)]).toEqual([units, true]);
+    scene.nowMs = 7 * HOUR_MS;
+  }
+});
+
+test("where nobody knows how much was used, there is room once all of it has left", () => {
+  const scene = new Scene([row(7, NOBODY_KNOWS)]);
+  const untilMs = scene.count.noRoomUntilMs(1) ?? 0;
+  expect(untilMs).toBeLessThanOrEqual(scene.nowMs + DAY_MS + HOUR_MS);
+  scene.nowMs = untilMs;
+  expect(scene.count.hasRoomFor(1)).toBe(true);
 });

@@ -116,3 +116,23 @@ test("a state whose polls are no longer kept is no reason to make something up",
   expect(said({ ...state("down"), lastPolls: [] })).toBe("The polls that showed this are no longer kept.");
   expect(said({ lastPolls: [] })).toBe("It was up when last polled; those polls are no longer kept.");
 });
+
+test("what stops the polls for want of money is told with its amounts, and until when", () => {
+  const month = { limit: 5, perMs: 2_592_000_000, unconfirmed: 0, forecast: 6, currency: "EUR" };
+  const spend = { ...month, used: 4.999, noRoomUntilMs: NOW_MS + 4_000_000 };
+  const upstream = sampleUpstreamStatus({
+    ...state("unknown"),
+    skippedSincePoll: [{ cause: "quota", budget: "api", count: 9 }],
+  });
+  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toBe(
+    "9 slots were skipped since the last poll: too little of our own quota or spend is left for a poll (budget api: 5.00 of 5.00 EUR used in 30 d; there is room again in 1 h 7 min, about 01:10 UTC).",
+  );
+  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "other", spend })], NOW_MS)).toContain(
+    "(budget api).",
+  );
+  // One that draws on a single budget need not name it.
+  const single = { ...upstream, skippedSincePoll: [{ cause: "quota", count: 9 } as const] };
+  expect(reasonSentence(single, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toContain(
+    "is left for a poll (5.00 of 5.00 EUR used in 30 d;",
+  );
+});

@@ -46,7 +46,19 @@ test("what the answers cost is what the router bills, until one more poll would 
     await valueOf(daemon, "pacewatch_budget_quota_empty_timestamp_seconds", emptyAt),
   ).toBeLessThanOrEqual(Date.now() / 1_000);
   const { body } = await daemon.get("/api/v1/upstreams/first");
-  expect(JSON.parse(body).budgets[0].spend).toMatchObject({ limit: spend, currency: "EUR", unconfirmed: 0 });
+  const [budget] = JSON.parse(body).budgets;
+  expect(budget.spend).toMatchObject({ limit: spend, currency: "EUR", unconfirmed: 0 });
+  const monthMs = 30 * 86_400_000;
+  expect(budget.spend.noRoomUntilMs - Date.now()).toBeGreaterThan(monthMs - 60_000);
+  expect(budget.spend.noRoomUntilMs - Date.now()).toBeLessThan(monthMs + 3_700_000);
+  const usedUp = /0\.00\d+ of 0\.0025 EUR used in 30 d; there is room again on \d{4}-/;
+  const { sentence } = budget.quotas.find(({ quota }: { quota: string }) => quota === "spend");
+  expect(sentence).toMatch(usedUp);
+  const skipping = daemon.logs.find(
+    ({ msg, cause }) => msg === "slots are being skipped" && cause === "quota",
+  );
+  expect(skipping).toMatchObject({ detail: expect.stringMatching(usedUp) });
+  expect((await daemon.get("/")).body).toMatch(usedUp);
   expect((await daemon.get("/")).body).toMatch(/of our spend of <b>[\d.]+<.b>\s+EUR\s+used in/);
   daemon.kill("SIGTERM");
   await daemon.exited;

@@ -1,0 +1,25 @@
+import type { Quotas } from "../budget/quotas.ts";
+import { UNITS_OF_MONEY } from "../config/price.ts";
+import type { QuotaSnapshot } from "../metrics/snapshot.ts";
+
+/** How this process counts one quota, or what a budget may spend; undefined where there is none of this name. */
+export function quotaStanding(
+  quotas: Quotas,
+  name: string,
+  { dearest, currency }: { readonly dearest: number; readonly currency?: string | undefined },
+  nowMs: number,
+): Omit<QuotaSnapshot, "forecast"> | undefined {
+  const count = quotas.of(name);
+  const { limit, used = 0, unconfirmed = 0 } = count;
+  if (limit === undefined) return undefined;
+  const unit = currency === undefined ? 1 : UNITS_OF_MONEY;
+  const noRoomUntilMs = count.noRoomUntilMs(dearest);
+  return {
+    limit: limit.most / unit,
+    perMs: limit.perMs,
+    used: used / unit,
+    unconfirmed: unconfirmed / unit,
+    ...(currency !== undefined && { currency }),
+    ...(noRoomUntilMs !== undefined && { noRoomUntilMs: noRoomUntilMs - quotas.calendar.now() + nowMs }),
+  };
+}
