@@ -25,7 +25,7 @@ function configOf(...budgets: readonly Partial<Budget>[]): Config {
 /** Past every cold start. */
 async function warmWorld(openWorld: OpenWorld, budgets: readonly Partial<Budget>[]): Promise<LedgerWorld> {
   const world = await openWorld(configOf(...budgets));
-  await world.ledger.take(["api"]);
+  world.ledger.take(["api"]);
   await world.advance(40_000);
   return world;
 }
@@ -41,7 +41,7 @@ async function takeFor(
   budgets = ["api"] as readonly string[],
 ): Promise<Lease> {
   for (let asked = 0; asked < 5; asked += 1) {
-    const decision = await world.ledger.take(budgets, mostCost);
+    const decision = world.ledger.take(budgets, mostCost);
     if (decision.kind === "granted") return decision.lease;
     await world.advance(decision.untilMs - world.clock.now());
   }
@@ -104,7 +104,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(10);
     expect(told).toContain("api");
     await world.advance(5_000);
-    expect((await world.ledger.take(["api"])).kind).toBe("granted");
+    expect(world.ledger.take(["api"]).kind).toBe("granted");
   });
 
   test("is not confused by a lease that is settled twice", async () => {
@@ -115,7 +115,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     lease.settle("answered");
     lease.settle("unsent");
     await world.advance(100);
-    expect((await world.ledger.take(["api"])).kind).toBe("wait");
+    expect(world.ledger.take(["api"]).kind).toBe("wait");
   });
 
   test("a lease is usable when it was just given", async () => {
@@ -129,7 +129,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
     world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
     const untilMs = world.clock.now() + 30_000;
-    expect(await world.ledger.take(["api"])).toEqual({
+    expect(world.ledger.take(["api"])).toEqual({
       kind: "wait",
       untilMs,
       cause: "backoff",
@@ -138,7 +138,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect(world.ledger.restraint(["api"]).pausedUntilMs).toBe(untilMs);
     expect(world.ledger.state("api")?.pausedUntilMs).toBe(untilMs);
     await world.advance(30_200);
-    expect((await world.ledger.take(["api"])).kind).toBe("granted");
+    expect(world.ledger.take(["api"]).kind).toBe("granted");
   });
 
   test("is silent no longer when the operator says so, and still holds its leases", async () => {
@@ -149,19 +149,19 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const pause = { scope: "budget", forMs: 3_000_000, source: "credit_spent" } as const;
     world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
     await world.advance(100);
-    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
+    expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
     expect(world.ledger.resume("other")).toBe(false);
     expect(world.ledger.resume("api")).toBe(true);
     await world.advance(100);
-    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "budget" });
+    expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(11_000);
-    expect((await world.ledger.take(["api"])).kind).toBe("granted");
+    expect(world.ledger.take(["api"]).kind).toBe("granted");
   });
 
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
     world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
-    expect(await world.ledger.take(["api"])).toMatchObject({
+    expect(world.ledger.take(["api"])).toMatchObject({
       untilMs: world.clock.now() + 10_000,
       cause: "backoff",
     });
@@ -177,7 +177,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(10);
     (await takeInTurn(world)).settle("answered");
     expect(world.ledger.state("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
-    const decision = await world.ledger.take(["api"]);
+    const decision = world.ledger.take(["api"]);
     expect(decision).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(10_500);
     await takeInTurn(world);
@@ -207,7 +207,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(5_000);
     expect(world.ledger.usedOf("api")).toBe(2);
     expect(world.ledger.restraint(["api"]).isQuotaSpent).toBe(true);
-    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
+    expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
     (await takeInTurn(world)).settle("answered");
   });
@@ -239,7 +239,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
       lease.settle("answered");
       lease.charge(cost);
     }
-    expect(await world.ledger.take(["api"], 100)).toMatchObject({
+    expect(world.ledger.take(["api"], 100)).toMatchObject({
       kind: "wait",
       cause: "quota",
       budget: "api",
@@ -251,7 +251,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     dear.charge(500);
     expect(world.ledger.usedOf("api spend")).toBe(840);
     await world.advance(5_000);
-    expect(await world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
+    expect(world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
     (await takeFor(world, 0)).settle("answered");
     await world.advance(3 * 3_600_000);
     (await takeFor(world, 100)).settle("answered");
@@ -268,11 +268,11 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(3_000);
     expect(held()).toEqual([1, 1]);
     // The account has room; the model has not.
-    const untilMs = await world.ledger.take(["api", "model"]);
+    const untilMs = world.ledger.take(["api", "model"]);
     expect(untilMs).toMatchObject({ kind: "wait", cause: "budget", budget: "model" });
     await world.advance(10);
     expect(held()).toEqual([1, 1]);
-    expect((await world.ledger.take(["api"])).kind).toBe("granted");
+    expect(world.ledger.take(["api"]).kind).toBe("granted");
   });
 
   test("gives all of them back where one request of several budgets was not sent", async () => {
@@ -289,7 +289,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(10_000);
     (await takeInTurn(world, "model", "api")).settle("answered");
     await world.advance(20_000);
-    expect(await world.ledger.take(["api", "model"])).toMatchObject({ cause: "quota", budget: "model" });
+    expect(world.ledger.take(["api", "model"])).toMatchObject({ cause: "quota", budget: "model" });
     expect(world.ledger.restraint(["api", "model"])).toMatchObject({ isQuotaSpent: true, paceGapMs: 10_000 });
     expect(world.ledger.restraint(["api"])).toMatchObject({ isQuotaSpent: false, paceGapMs: 2_500 });
   });
@@ -304,13 +304,13 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect(caps()).toEqual([4, 2]);
     world.ledger.applyAdvice(both, sampleAdvice({ limits: [{ requests: 1, perMs: 10_000 }] }));
     await world.advance(10);
-    await world.ledger.take(both);
+    world.ledger.take(both);
     expect(caps()).toEqual([1, 1]);
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
     world.ledger.applyAdvice(both, sampleAdvice({ throttled: true, pause }));
     for (const budget of both)
-      expect(await world.ledger.take([budget])).toMatchObject({ cause: "backoff", budget });
-    expect((await world.ledger.take(["other"])).kind).toBe("granted");
+      expect(world.ledger.take([budget])).toMatchObject({ cause: "backoff", budget });
+    expect(world.ledger.take(["other"]).kind).toBe("granted");
   });
 
   test("shows how many leases are held", async () => {
@@ -330,13 +330,13 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("answered");
     await world.advance(10);
     world.ledger.change(configOf({ rates: [{ requests: 1, perMs: 10_000, label: "10s" }] }, { name: "new" }));
-    expect((await world.ledger.take(["api"])).kind).toBe("wait");
-    const decision = await world.ledger.take(["new"]);
+    expect(world.ledger.take(["api"]).kind).toBe("wait");
+    const decision = world.ledger.take(["new"]);
     expect(decision.kind).toBe("wait");
     await world.advance(12_000);
-    expect((await world.ledger.take(["new"])).kind).toBe("wait");
+    expect(world.ledger.take(["new"]).kind).toBe("wait");
     await world.advance(40_000);
-    expect((await world.ledger.take(["new"])).kind).toBe("granted");
+    expect(world.ledger.take(["new"]).kind).toBe("granted");
   });
 
   test("lends nothing from a budget that is not there", async () => {

@@ -1,15 +1,9 @@
 import type { Advice } from "../advice/advice.ts";
 import type { Clock } from "../time/clock.ts";
-import {
-  type BudgetRestraint,
-  type Ledger,
-  type LeaseDecision,
-  type RunningLedger,
-  type Settlement,
-  type Wait,
-} from "./ledger.ts";
-import { CLAIM_MS, type QuotaRow } from "./quota.ts";
-import { type Draw, drawsOf } from "./quotas.ts";
+import { hourOf, SECOND_MS } from "../time/duration.ts";
+import type { BudgetRestraint, Lease, LeaseDecision, Ledger, RunningLedger } from "./ledger.ts";
+import type { QuotaCount, QuotaRow } from "./quota.ts";
+import { drawsOf } from "./quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
 
 /** The port of the file that budgets are kept in. */
@@ -47,12 +41,9 @@ export class JournaledLedger implements Ledger {
       .map((budget) => this.#unwritten.get(budget))
       .filter((each) => each !== undefined);
     if (unwritten.length > 0) return Promise.all(unwritten).then(() => this.take(budgets, mostCost));
-    const counted = budgets
-      .flatMap((budget) => drawsOf(budget, mostCost))
-      .filter(({ quota }) => this.#ledger.quotas.of(quota).limit !== undefined);
-    return counted.length === 0
+    return this.#countsOf(budgets, mostCost).length === 0
       ? this.#ledger.take(budgets, mostCost)
-      : this.#takeCounted(budgets, mostCost, counted);
+      : this.#takeCounted(budgets, mostCost);
   }
 
   restraint(budgets: readonly string[], mostCost?: number): BudgetRestraint {
@@ -82,73 +73,62 @@ export class JournaledLedger implements Ledger {
     this.#unwritten.set(budget, written);
   }
 
-  async #takeCounted(
-    budgets: readonly string[],
-    mostCost: number,
-    counted: readonly Draw[],
-  ): Promise<LeaseDecision> {
-    const spent = counted.map((draw) => this.#spentWait(draw)).find((wait) => wait !== undefined);
-    if (spent !== undefined) return spent;
-    const withdraw = await this.#claim(counted);
-    let decision: LeaseDecision;
-    try {
-      const taken = this.#absentWait(budgets) ?? this.#ledger.take(budgets, mostCost);
-      // Without a pause in between, a request is never both claimed and counted.
-      decision = taken instanceof Promise ? await taken : taken;
-    } finally {
-      withdraw();
-    }
-    if (decision.kind === "wait") {
-      void this.#file.written();
-      return decision;
-    }
-    const { lease } = decision;
-    const journaled = {
+  /**
+   * What is reserved while the file is written keeps the place of the request in the count. The request takes that place
+   * in one turn, so that never both of them count, and never neither.
+   *
+   *      reserved      lease             request ends
+   *        |-------------|---------------------|--------------- time
+   *        |----- in the file, unconfirmed ----|   used, or taken back if nothing was sent
+   */
+  async #takeCounted(budgets: readonly string[], mostCost: number): Promise<LeaseDecision> {
+    // However often this process is killed, no more is counted than the quota allows.
+    if (this.#ledger.restraint(budgets, mostCost).isQuotaSpent) return this.#ledger.take(budgets, mostCost);
+    const hour = this.#hour;
+    const reserved = this.#countsOf(budgets, mostCost).map(({ count, units }) => ({
+      count,
+      request: count.send(units),
+    }));
+    await this.#file.written();
+    for (const { count, request } of reserved) count.end(request, 0);
+    const absent = budgets.find((budget) => this.#ledger.state(budget) === undefined);
+    // A reload may have removed it meanwhile: nobody may send on it any more.
+    if (absent !== undefined)
+      return { kind: "wait", untilMs: this.#clock.now() + SECOND_MS, cause: "ledger", budget: absent };
+    // It would leave the quota with the hour in which it was reserved, and so too early.
+    if (this.#hour !== hour) return this.#takeCounted(budgets, mostCost);
+    const decision = this.#ledger.take(budgets, mostCost);
+    if (decision.kind === "granted") return { kind: "granted", lease: this.#journaled(decision.lease) };
+    void this.#file.written();
+    return decision;
+  }
+
+  #journaled(lease: Lease): Lease {
+    return {
       ...lease,
-      settle: (settlement: Settlement): void => {
+      settle: (settlement) => {
         lease.settle(settlement);
         void this.#file.written();
       },
-      charge: (cost: number): void => {
+      charge: (cost) => {
         lease.charge(cost);
         void this.#file.written();
       },
     };
-    return { kind: "granted", lease: journaled };
   }
 
-  /** Claimed again after a stop: a claim must not leave the quota before its request does. */
-  async #claim(counted: readonly Draw[]): Promise<() => void> {
-    for (;;) {
-      const claims = counted.map(({ quota, units }) => {
-        const count = this.#ledger.quotas.of(quota);
-        return { count, claim: count.claim(units) };
-      });
-      const withdraw = (): void => {
-        for (const { count, claim } of claims) count.withdraw(claim);
-      };
-      const claimedMs = this.#clock.now();
-      await this.#file.written();
-      if (this.#clock.now() - claimedMs <= CLAIM_MS / 2) return withdraw;
-      withdraw();
-    }
+  /** The quotas that such a request counts against, with what it takes of each. */
+  #countsOf(
+    budgets: readonly string[],
+    mostCost: number,
+  ): readonly { readonly count: QuotaCount; readonly units: number }[] {
+    return budgets
+      .flatMap((budget) => drawsOf(budget, mostCost))
+      .map(({ quota, units }) => ({ count: this.#ledger.quotas.of(quota), units }))
+      .filter(({ count }) => count.limit !== undefined);
   }
 
-  /**
-   * Nothing is claimed of a quota beyond what is left of it: however often it is killed, that is all that it counts.
-   */
-  #spentWait({ quota, budget, units }: Draw): Wait | undefined {
-    const { limit, claimed } = this.#ledger.quotas.of(quota);
-    const used = this.#ledger.usedOf(quota) ?? 0;
-    if (used + claimed + units <= (limit?.most ?? Infinity)) return undefined;
-    const { paceGapMs } = this.#ledger.restraint([budget]);
-    return { kind: "wait", untilMs: this.#clock.now() + paceGapMs, cause: "quota", budget };
-  }
-
-  /** A reload may remove a budget while a claim is written: then nobody may send on it. */
-  #absentWait(budgets: readonly string[]): Wait | undefined {
-    const budget = budgets.find((each) => this.#ledger.state(each) === undefined);
-    if (budget === undefined) return undefined;
-    return { kind: "wait", untilMs: this.#clock.now() + CLAIM_MS, cause: "ledger", budget };
+  get #hour(): number {
+    return hourOf(this.#ledger.quotas.calendar.now());
   }
 }

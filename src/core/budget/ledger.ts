@@ -21,6 +21,8 @@ export interface Ledger {
 
 /** A ledger that follows the config and shows the state of its budgets. */
 export interface RunningLedger extends Ledger {
+  /** At once: whatever it asks of others, it has asked before. */
+  take(budgets: readonly string[], mostCost?: number): LeaseDecision;
   state(budget: string): BudgetState | undefined;
   /** This process counts there what it sends. */
   readonly quotas: Quotas;

@@ -1,22 +1,12 @@
 /**
  * The long quota of one budget counts what was sent, by hour, so that it fits into the state file. Its unit is a
- * request, or for what a budget may spend, a billionth of the currency: then a request is claimed and sent for the most
- * that it may cost, and ends with what it did cost.
- *
- *      claim        lease             request ends
- *        |------------|---------------------|--------------- time
- *           claimed         in flight          used, or taken back if nothing was sent
- *        |---- in the file, unconfirmed ----|
- *
- * A claim that gets no lease is taken back. A process that is killed cannot say what became of what is unconfirmed, so
- * it stays counted.
+ * request, or for what a budget may spend, a billionth of the currency: then a request is sent for the most that it may
+ * cost, and ends with what it did cost. A process that is killed cannot say what became of a request that had not ended:
+ * it stays counted, and is called unconfirmed.
  */
 
 import type { Quota } from "../config/config.ts";
-import { HOUR_MS, hourOf, SECOND_MS } from "../time/duration.ts";
-
-/** A claim never waits so long for its lease. So it stands in an hour that does not expire before its request's own. */
-export const CLAIM_MS: number = 10 * SECOND_MS;
+import { HOUR_MS, hourOf } from "../time/duration.ts";
 
 /** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
 export const QUOTA_HOURS_KEPT: number = 400 * 24;
@@ -41,8 +31,8 @@ export type QuotaRow = {
 
 export type HourCount = Omit<QuotaRow, "budget">;
 
-/** A request that may be sent, or is in flight. Its hour changes when the calendar is set. */
-export type OpenRequest = { readonly isClaim: boolean; readonly units: number; hour: number };
+/** A request that has not ended. Its hour changes when the calendar is set. */
+export type OpenRequest = { readonly units: number; hour: number };
 
 export class QuotaCount {
   readonly #nowMs: () => number;
@@ -109,10 +99,6 @@ export class QuotaCount {
     return countable(sumSince(this.#unconfirmed, oldestHour), this.#limit);
   }
 
-  get claimed(): number {
-    return sumOf([...this.#open].filter(({ isClaim }) => isClaim));
-  }
-
   get buckets(): QuotaBuckets {
     const limit = this.#limit;
     return limit === undefined
@@ -122,21 +108,18 @@ export class QuotaCount {
 
   /** The file must hold all of these. */
   get counts(): readonly HourCount[] {
-    const hours = new Set([...this.#byHour.keys(), ...[...this.#open].map(({ hour }) => hour)]);
-    return [...hours].map((hour) => this.#countOf(hour));
+    return [...this.#byHour.keys()].map((hour) => this.#countOf(hour));
   }
 
-  /** A request that asks for its lease is claimed before: the file must hold it when the lease comes. */
-  claim(units: number): OpenRequest {
-    return this.#begin({ isClaim: true, units, hour: hourOf(this.#nowMs() + CLAIM_MS) });
-  }
-
-  /** A request that has its lease is used, and in flight until it ends. */
+  /** A request counts at once, and is unconfirmed until it ends. */
   send(units: number): OpenRequest {
     const hour = hourOf(this.#nowMs());
     if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
+    const request = { units, hour };
+    this.#open.add(request);
     this.#add(hour, units);
-    return this.#begin({ isClaim: false, units, hour });
+    this.#changed(hour);
+    return request;
   }
 
   /** Another process counted at least so many in this hour, those of this one included. */
@@ -144,12 +127,6 @@ export class QuotaCount {
     if ((this.#byHour.get(hour) ?? 0) >= atLeast) return;
     this.#byHour.set(hour, atLeast);
     this.#changed(hour);
-  }
-
-  /** Nothing remains of a claim: its request, if it got a lease, is counted by itself. */
-  withdraw(claim: OpenRequest): void {
-    this.#open.delete(claim);
-    this.#changed(claim.hour);
   }
 
   /** What was sent is ended once, with the units that it took: none where nothing was sent. */
@@ -180,12 +157,6 @@ export class QuotaCount {
     }
   }
 
-  #begin(request: OpenRequest): OpenRequest {
-    this.#open.add(request);
-    this.#changed(request.hour);
-    return request;
-  }
-
   #add(hour: number, amount: number): void {
     addTo(this.#byHour, hour, amount);
     addTo(this.#ownByHour, hour, amount);
@@ -196,10 +167,9 @@ export class QuotaCount {
   }
 
   #countOf(hour: number): HourCount {
-    const open = [...this.#open].filter((request) => request.hour === hour);
-    const claimed = sumOf(open.filter(({ isClaim }) => isClaim));
-    const requests = (this.#byHour.get(hour) ?? 0) + claimed;
-    const unconfirmed = (this.#unconfirmed.get(hour) ?? 0) + sumOf(open);
+    const requests = this.#byHour.get(hour) ?? 0;
+    let unconfirmed = this.#unconfirmed.get(hour) ?? 0;
+    for (const open of this.#open) if (open.hour === hour) unconfirmed += open.units;
     return { hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
   }
 
@@ -228,10 +198,6 @@ function addTo(byHour: Map<number, number>, hour: number, amount: number): void 
   const after = (byHour.get(hour) ?? 0) + amount;
   // What nobody knows less what nobody knows is no number.
   byHour.set(hour, after > 0 ? after : 0);
-}
-
-function sumOf(requests: readonly OpenRequest[]): number {
-  return requests.reduce((sum, { units }) => sum + units, 0);
 }
 
 function sumSince(byHour: QuotaBuckets, oldestHour: number): number {

@@ -160,7 +160,7 @@ describe("a request of a budget with a quota", () => {
     let isGranted = false;
     const asked = Promise.resolve(ledger.take(["api"])).then(() => (isGranted = true));
     await settle();
-    expect([isGranted, inner.usedOf("api")]).toEqual([false, 0]);
+    expect([isGranted, inner.state("api")?.rates[0]?.leases]).toEqual([false, 0]);
     file.finish();
     await asked;
     expect([isGranted, disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([true, 1, 1]);
@@ -334,7 +334,7 @@ describe("a quota of a process that was killed before it believed the time", () 
   });
 });
 
-test("a budget that leaves the config while a claim waits for the file grants nothing, and breaks nothing", async () => {
+test("a budget that leaves the config while a request waits for the file grants nothing, and breaks nothing", async () => {
   const { start } = scene();
   const { inner, ledger, file } = start();
   const asked = ledger.take(["api"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CLAIM_MS, type HourCount, NOBODY_KNOWS, QuotaCount } from "../../../src/core/budget/quota.ts";
+import { type HourCount, NOBODY_KNOWS, QuotaCount } from "../../../src/core/budget/quota.ts";
 import { HOUR_MS } from "../../../src/core/time/duration.ts";
 
 const DAY_MS = 24 * HOUR_MS;
@@ -80,30 +80,13 @@ test("its memory is 400 days, which is longer than any quota", () => {
   expect(scene.count.buckets.size).toBe(400 * 24 + 1);
 });
 
-test("the file is told of a claim before it has a lease, and that it is taken back where it gets none", () => {
+test("the file is told of a request when it begins, unconfirmed, and again when it ends", () => {
   const { count, told } = new Scene();
-  const first = count.claim(1);
-  expect(told.at(-1)).toEqual(row(7, 1, 1));
-  expect([count.used, count.claimed]).toEqual([0, 1]);
-  const request = count.send(1);
-  count.withdraw(first);
-  expect(told.at(-1)).toEqual(row(7, 1, 1));
-  const second = count.claim(1);
-  expect(told.at(-1)).toEqual(row(7, 2, 2));
-  count.withdraw(second);
-  expect(told.at(-1)).toEqual(row(7, 1, 1));
-  count.end(request, 1);
-  expect(told.at(-1)).toEqual(row(7, 1));
-  expect([count.used, count.claimed]).toEqual([1, 0]);
-});
-
-test("a claim stands in the latest hour in which it may be granted; where it is not, in no hour", () => {
-  const scene = new Scene();
-  scene.nowMs = 8 * HOUR_MS - CLAIM_MS - 1;
-  scene.count.withdraw(scene.count.claim(1));
-  scene.nowMs += 1;
-  scene.count.withdraw(scene.count.claim(1));
-  expect(scene.told).toEqual([row(7, 1, 1), row(7, 0), row(8, 1, 1), row(8, 0)]);
+  const first = count.send(1);
+  const second = count.send(1);
+  count.end(first, 1);
+  count.end(second, 0);
+  expect(told).toEqual([row(7, 1, 1), row(7, 2, 2), row(7, 2, 1), row(7, 1)]);
 });
 
 test("those that an earlier process may have sent stay apart from those that are in flight", () => {
