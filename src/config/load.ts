@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { Config } from "../core/config/config.ts";
+import type { Config, Upstream } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import { knownKeysIn } from "./check/literal-keys.ts";
@@ -15,8 +15,8 @@ import { codeOf } from "../core/text/escape.ts";
 import { fileProblem, readRegularFile } from "../files/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
-import { type WhenUnset, readYaml } from "./read/yaml.ts";
-import { notesAt } from "./keys/notes.ts";
+import { readYaml } from "./read/yaml.ts";
+import { type Notes, notesAt } from "./keys/notes.ts";
 import { configSchema } from "./schema/schema.ts";
 import { SCHEDULE_KEYS } from "./schema/upstream.ts";
 
@@ -73,44 +73,46 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
 }
 
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
-  const { environment } = options;
-  const digest = digestOf(bytes);
-  const mustBeSet = options.resolve !== "structure";
-  const asWritten = readYaml(bytes, file, { environment, mustBeSet, whenUnset });
-  if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, ...NO_FILES });
-  const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree, environment);
+  const { environment, resolve } = options;
+  const unread = { digest: digestOf(bytes), ...NO_FILES };
+  const notesOfKey = (path: Path): Notes => notesAt(configSchema, path);
+  const yaml = readYaml(bytes, file, {
+    environment,
+    mustBeSet: resolve !== "structure",
+    notesAt: notesOfKey,
+  });
+  if (yaml.tree === undefined) return refused([...yaml.faults, ...yaml.unset], unread);
+  const { tree, complaints: ofExpanding, writtenAt } = expanded(yaml.tree, environment);
   if (tree.kind === "scalar" && tree.value === null) {
-    const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
-    return refused([fault], { digest, ...NO_FILES });
+    const empty = "the config is empty: it needs at least budgets and upstreams";
+    return refused([firstOf(file, empty)], unread);
   }
-  const inFile = (complaints: readonly Complaint[]): readonly Fault[] =>
-    faultsOf(complaints, { ...asWritten, tree }, writtenAt);
+  const placed: Placed = (complaints) => faultsOf(complaints, { ...yaml, tree }, writtenAt);
   const parts = validate(tree, dirname(file));
-  const around = await openAround(parts, file, options);
-  const read = { digest, files: around.files, parts: around.parts };
+  const around = await openAround(parts, file, options, placed);
   const { general, budgets } = parts;
   const upstreams = [...parts.upstreams.values()];
-  // An upstream that is not valid, or has the name of another, is missing from the sums. What does not fit without it
-  // does not fit with it.
-  const distinct = [
-    ...new Map(upstreams.toReversed().map((each) => [each.name, each])).values(),
-  ].toReversed();
-  const proof = prove({ budgets, upstreams: distinct, fleet: general?.fleet });
-  const ofConfig = inFile([...ofExpanding, ...parts.complaints]);
-  const found = [...asWritten.faults, ...around.faults, ...ofConfig, ...inFile(around.complaints)];
+  const proof = prove({ budgets, upstreams: distinct(upstreams), fleet: general?.fleet });
+  const about = (findings: readonly Finding[]): readonly Complaint[] =>
+    findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
+
+  const inConfig = [...yaml.faults, ...placed([...ofExpanding, ...parts.complaints])];
+  const wrong = [...inConfig, ...yaml.unset, ...around.faults];
   // Nothing is wrong but that something is missing: what was left out.
-  const wrong = general === undefined && found.length === 0 ? asWritten.omitted : found;
-  const unfit = inFile(complaintsAbout(proof.faults, parts, tree));
-  if (general === undefined || wrong.length > 0 || unfit.length > 0) {
-    const isForGood =
-      ofConfig.length + unfit.length > 0 ||
-      asWritten.faults.some((fault) => !asWritten.unset.includes(fault));
-    return { ...refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined), isForGood };
+  if (general === undefined && wrong.length === 0) wrong.push(...yaml.omitted);
+  const unfit = placed(about(proof.faults));
+  const read = { digest: unread.digest, files: around.files, parts: around.parts };
+  if (general === undefined || wrong.length + unfit.length > 0) {
+    return {
+      ...refused([...wrong, ...unfit], read),
+      proof: wrong.length === 0 ? proof : undefined,
+      isForGood: inConfig.length + unfit.length > 0,
+    };
   }
   const warnings = [
     ...[...parts.upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
     ...warningsOfReceivers(general, upstreams),
-    ...complaintsAbout([...sharedKeys(upstreams, around.keys), ...proof.warnings], parts, tree),
+    ...about([...sharedKeys(upstreams, around.keys), ...proof.warnings]),
   ];
   return {
     kind: "loaded",
@@ -120,17 +122,27 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
       upstreams: upstreams.map((upstream) => withContents(upstream, around.contents)),
     },
     proof,
-    warnings: listed([...inFile(warnings), ...around.contents.warnings]),
+    warnings: listed([...placed(warnings), ...around.contents.warnings]),
     ...read,
   };
 }
 
+/**
+ * Of several with one name, the first: the sums are those of one. An upstream that is not valid is missing from them too.
+ * What does not fit without it does not fit with it.
+ */
+function distinct(upstreams: readonly Upstream[]): readonly Upstream[] {
+  const byName = Map.groupBy(upstreams, ({ name }) => name);
+  return [...byName.values()].flatMap((alike) => alike.slice(0, 1));
+}
+
+/** Finds the places of what is wrong in the config. */
+type Placed = (complaints: readonly Complaint[]) => readonly Fault[];
+
 type Around = Omit<ReadFiles, "digest"> & {
   readonly contents: Contents;
   readonly keys: ReadonlyMap<string, string>;
-  /** About the config. */
-  readonly complaints: readonly Complaint[];
-  /** In the files that it names, and in the environment. */
+  /** Of what the config names: in the config, in the files, and in the environment. */
   readonly faults: readonly Fault[];
 };
 
@@ -139,30 +151,38 @@ async function openAround(
   parts: Parts,
   file: string,
   { environment, resolve }: LoadOptions,
+  placed: Placed,
 ): Promise<Around> {
   const named = namedIn(parts);
   const isStructure = resolve === "structure";
   const contents = await openContents(named, !isStructure);
-  const { complaints, faults } = contents;
-  if (isStructure) return { ...NO_FILES, contents, keys: new Map(), complaints, faults };
+  if (isStructure) {
+    const faults = [...contents.faults, ...placed(contents.complaints)];
+    return { ...NO_FILES, contents, keys: new Map(), faults };
+  }
   const opened = await openFilesAndKeys(named, parts, environment);
   const web = await openWebConfig(named);
+  const complaints = [
+    ...contents.complaints,
+    ...opened.complaints,
+    ...web.complaints,
+    ...knownKeysIn(parts.upstreams, contents.bodies, opened.secrets),
+  ];
   return {
     ...(await marksOfFiles(named)),
     contents,
     keys: opened.keys,
-    complaints: [
-      ...complaints,
-      ...opened.complaints,
-      ...web.complaints,
-      ...knownKeysIn(parts.upstreams, contents.bodies, opened.secrets),
+    faults: [
+      ...environmentFaults(environment, file),
+      ...contents.faults,
+      ...web.faults,
+      ...placed(complaints),
     ],
-    faults: [...environmentFaults(environment, file), ...faults, ...web.faults],
   };
 }
 
 /** Its faults have their places in that file. The libraries that read it are large: only for those who have one. */
-async function openWebConfig({ files }: Named): Promise<Pick<Around, "complaints" | "faults">> {
+async function openWebConfig({ files }: Named): Promise<Pick<Contents, "complaints" | "faults">> {
   const named = files.find(({ kind }) => kind === "web");
   const { complaints } = await readNamedFile(named?.file, named?.path ?? []);
   if (named === undefined || complaints.length > 0) return { complaints, faults: [] };
@@ -184,20 +204,12 @@ function environmentFaults(environment: Environment, file: string): readonly Fau
   return [firstOf(file, `the variable NODE_TLS_REJECT_UNAUTHORIZED must not be 0, ${why}`)];
 }
 
-function refused(
-  faults: readonly Fault[],
-  read: ReadFiles,
-  proof?: Proof,
-): Extract<Loading, { kind: "refused" }> {
-  return { kind: "refused", faults: listed(faults), proof, isForGood: true, ...read };
+function refused(faults: readonly Fault[], read: ReadFiles): Extract<Loading, { kind: "refused" }> {
+  return { kind: "refused", faults: listed(faults), proof: undefined, isForGood: true, ...read };
 }
 
 function firstOf(file: string, message: string): Fault {
   return { file, line: 1, column: 1, message };
-}
-
-function complaintsAbout(findings: readonly Finding[], parts: Parts, tree: Tree): readonly Complaint[] {
-  return findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
 }
 
 function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
@@ -220,11 +232,4 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
     default:
       return subject satisfies never;
   }
-}
-
-/** Structure is names, schedules and budgets. */
-function whenUnset(path: Path): WhenUnset {
-  const { isNeeded, example } = notesAt(configSchema, path);
-  if (isNeeded) return "needed";
-  return example === undefined ? "omitted" : { placeholder: example };
 }

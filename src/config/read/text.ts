@@ -9,18 +9,17 @@ type DecodedText =
 export function decodeText(bytes: Uint8Array, file: string): DecodedText {
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
-    const { line, column } = placeOf(bytes, binaryAt);
-    return refused(file, line, column, "the file must be text, received a control character (binary data?)");
+    const message = "the file must be text, received a control character (binary data?)";
+    return { kind: "refused", fault: { file, ...placeOf(bytes, binaryAt), message } };
   }
-  if (!isUtf8(bytes)) {
-    const line = firstBrokenLine(bytes);
-    return refused(file, line, 1, "the file must be UTF-8, received a line that is not");
-  }
-  return { kind: "text", text: new TextDecoder().decode(bytes) };
-}
-
-function refused(file: string, line: number, column: number, message: string): DecodedText {
-  return { kind: "refused", fault: { file, line, column, message } };
+  if (isUtf8(bytes)) return { kind: "text", text: new TextDecoder().decode(bytes) };
+  // What cannot be decoded is something else when it is encoded again.
+  const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const again = new TextEncoder().encode(lenient);
+  const brokenAt = bytes.findIndex((byte, index) => byte !== again[index]);
+  const { line } = placeOf(bytes, brokenAt < 0 ? bytes.length : brokenAt);
+  const message = "the file must be UTF-8, received a line that is not";
+  return { kind: "refused", fault: { file, line, column: 1, message } };
 }
 
 /** All of ASCII's control characters but tab, line feed and carriage return. */
@@ -34,13 +33,4 @@ function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readon
     if (bytes[index] === 0x0a) [line, lineStart] = [line + 1, index + 1];
   }
   return { line, column: at - lineStart + 1 };
-}
-
-function firstBrokenLine(bytes: Uint8Array): number {
-  let [line, start] = [1, 0];
-  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-    if (!isUtf8(bytes.subarray(start, end))) return line;
-    [line, start] = [line + 1, end + 1];
-  }
-  return line;
 }

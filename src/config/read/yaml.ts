@@ -19,11 +19,9 @@ export type Variables = {
   readonly environment: Environment;
   /** Whether every variable must be set, or only the needed ones. */
   readonly mustBeSet: boolean;
-  readonly whenUnset: (path: Path) => WhenUnset;
+  /** What stands in the place of a value whose variable is not set; one without an example is left out. */
+  readonly notesAt: (path: Path) => { readonly isNeeded?: true; readonly example?: string };
 };
-
-/** A value whose variable is not set is a fault, is left out, or has this in its place. */
-export type WhenUnset = "needed" | "omitted" | { readonly placeholder: string };
 
 export type PlaceOf = (offset: number) => { readonly line: number; readonly column: number };
 
@@ -31,8 +29,9 @@ export type YamlReading = {
   readonly file: string;
   /** Undefined where nothing of it can be understood. */
   readonly tree: Tree | undefined;
+  /** In the file itself. */
   readonly faults: readonly Fault[];
-  /** Those of the faults that are about variables: they lie in the environment. */
+  /** Variables that must be set, and are not: these faults lie in the environment. */
   readonly unset: readonly Fault[];
   /** Values that were left out, as their variables are not set. No faults, unless it cannot be understood without them. */
   readonly omitted: readonly Fault[];
@@ -46,6 +45,7 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
+  const faultAt = (offset: number, message: string): Fault => ({ file, ...placeOf(offset), message });
   const nothing = (fault: Fault): YamlReading => {
     return { file, tree: undefined, faults: [fault], unset: [], omitted: [], placeOf };
   };
@@ -54,9 +54,8 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   const { text } = decoded;
   const document = documentOf(text, lines);
   const syntax = syntaxFault(text, document, variables !== undefined);
-  if (syntax !== undefined)
-    return nothing({ file, ...placeOf(syntax.offset), message: `cannot read YAML: ${syntax.message}` });
-  const walk = new Walk(file, placeOf, variables);
+  if (syntax !== undefined) return nothing(faultAt(syntax.offset, `cannot read YAML: ${syntax.message}`));
+  const walk = new Walk(faultAt, variables);
   const root = document?.contents;
   const tree = walk.read(root, root?.range?.[0] ?? 0, []);
   const { faults, unset, omitted } = walk;
@@ -101,6 +100,7 @@ function syntaxFault(
 }
 
 const NESTED_TOO_DEEPLY = "the file is nested too deeply";
+const NO_TAGS = "tags (!) are not used here";
 
 /**
  * Our own sentences for a syntax error. The parser's quote what they found, which could be a key that was
@@ -123,163 +123,141 @@ const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   MULTIPLE_DOCS: "a file must be one document, received several",
   RESOURCE_EXHAUSTION: NESTED_TOO_DEEPLY,
   TAB_AS_INDENT: "tabs must not be used to indent: use spaces",
-  TAG_RESOLVE_FAILED: "tags (!) are not used here",
+  TAG_RESOLVE_FAILED: NO_TAGS,
 };
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 100_000;
+
+type Place = Pick<Tree, "offset" | "keyOffset">;
 
 /** One pass over the parsed nodes: refuses what a config does not need, resolves aliases and variables. */
 class Walk {
   readonly faults: Fault[] = [];
   readonly unset: Fault[] = [];
   readonly omitted: Fault[] = [];
-  readonly #file: string;
-  readonly #placeOf: PlaceOf;
+  readonly #faultAt: (offset: number, message: string) => Fault;
   readonly #variables: Variables | undefined;
   readonly #anchors = new Map<string, Node>();
+  /** The nodes that are being read, from the outermost in. */
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #values = 0;
 
-  constructor(file: string, placeOf: PlaceOf, variables: Variables | undefined) {
-    this.#file = file;
-    this.#placeOf = placeOf;
+  constructor(faultAt: (offset: number, message: string) => Fault, variables: Variables | undefined) {
+    this.#faultAt = faultAt;
     this.#variables = variables;
-  }
-
-  refuse(offset: number, message: string): Tree {
-    this.faults.push(this.#fault(offset, message));
-    return { kind: "void", offset, keyOffset: offset };
-  }
-
-  #fault(offset: number, message: string): Fault {
-    return { file: this.#file, ...this.#placeOf(offset), message };
   }
 
   /** Undefined for a value that is left out. */
   read(node: unknown, keyOffset: number, path: Path): Tree | undefined {
     this.#values += 1;
-    const offset = offsetOf(node) ?? keyOffset;
-    if (this.#values > MAX_VALUES) return this.#tooLarge(offset);
-    if (path.length > MAX_DEPTH) return this.refuse(offset, NESTED_TOO_DEEPLY);
-    if (isAlias(node)) return this.#readAlias(node.source, offset, keyOffset, path);
+    const at = { offset: offsetOf(node) ?? keyOffset, keyOffset };
+    if (this.#values > MAX_VALUES + 1) return voidAt(at.offset);
+    if (this.#values > MAX_VALUES) return this.#refuse(at.offset, TOO_LARGE);
+    if (path.length > MAX_DEPTH) return this.#refuse(at.offset, NESTED_TOO_DEEPLY);
+    if (isAlias(node)) return this.#readAlias(node.source, at, path);
     if (!isMap(node) && !isSeq(node) && !isScalar(node)) {
-      return { kind: "scalar", value: null, interpolated: false, offset, keyOffset };
+      return { kind: "scalar", value: null, interpolated: false, ...at };
     }
-    if (node.tag !== undefined) return this.refuse(offset, "tags (!) are not used here");
+    if (node.tag !== undefined) return this.#refuse(at.offset, NO_TAGS);
     if (node.anchor !== undefined && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);
-    if (isScalar(node)) return this.#readScalar(node.value, offset, keyOffset, path);
+    if (isScalar(node)) return this.#readScalar(node.value, at, path);
     this.#open.add(node);
-    const tree = isMap(node) ? this.#readMap(node.items, offset, keyOffset, path) : undefined;
-    const list = isSeq(node) ? this.#readList(node.items, offset, keyOffset, path) : undefined;
+    const tree = isMap(node) ? this.#readMap(node.items, at, path) : this.#readList(node.items, at, path);
     this.#open.delete(node);
-    return tree ?? list;
+    return tree;
   }
 
-  #readAlias(name: string, offset: number, keyOffset: number, path: Path): Tree | undefined {
+  #refuse(offset: number, message: string): Tree {
+    this.faults.push(this.#faultAt(offset, message));
+    return voidAt(offset);
+  }
+
+  #readAlias(name: string, { offset, keyOffset }: Place, path: Path): Tree | undefined {
     const target = this.#anchors.get(name);
-    if (target === undefined) return this.refuse(offset, "an alias (*) must name an anchor (&) before it");
-    if (this.#open.has(target)) return this.refuse(offset, "an alias (*) must not be inside its own anchor");
+    if (target === undefined) return this.#refuse(offset, "an alias (*) must name an anchor (&) before it");
+    if (this.#open.has(target)) return this.#refuse(offset, "an alias (*) must not be inside its own anchor");
     this.#aliasDepth += 1;
     const tree = this.read(target, keyOffset, path);
     this.#aliasDepth -= 1;
     return tree;
   }
 
-  #readScalar(value: unknown, offset: number, keyOffset: number, path: Path): Tree | undefined {
-    const plain = { kind: "scalar", value, interpolated: false, offset, keyOffset } as const;
+  #readScalar(value: unknown, at: Place, path: Path): Tree | undefined {
+    const plain = { kind: "scalar", value, interpolated: false, ...at } as const;
     const variables = this.#variables;
     if (variables === undefined || typeof value !== "string" || !value.includes("${")) return plain;
     const result = interpolate(value, variables.environment);
-    switch (result.kind) {
-      case "text":
-        return { ...plain, value: result.text, interpolated: result.changed, written: value };
-      case "malformed":
-        return this.refuse(offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
-      case "unset": {
-        const unset = variables.whenUnset(path);
-        const isFault = variables.mustBeSet || unset === "needed";
-        if (!isFault && unset === "omitted") {
-          this.omitted.push(this.#fault(offset, unsetSentence(result.variables)));
-          return undefined;
-        }
-        const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
-        if (isFault) this.unset.push(...this.faults.slice(-1));
-        // With a placeholder, the rest of its upstream can be checked too.
-        if (typeof unset === "object")
-          return { ...plain, value: unset.placeholder, interpolated: true, isExample: true };
-        return refused;
-      }
-      default:
-        return result satisfies never;
-    }
+    if (result.kind === "text")
+      return { ...plain, value: result.text, interpolated: result.changed, written: value };
+    if (result.kind === "malformed")
+      return this.#refuse(at.offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
+    const { isNeeded, example } = variables.notesAt(path);
+    const mustBeSet = variables.mustBeSet || isNeeded === true;
+    const fault = this.#faultAt(at.offset, unsetSentence(result.variables));
+    if (mustBeSet) this.unset.push(fault);
+    // With an example in its place, the rest of its upstream can be checked too.
+    if (!isNeeded && example !== undefined)
+      return { ...plain, value: example, interpolated: true, isExample: true };
+    if (mustBeSet) return voidAt(at.offset);
+    this.omitted.push(fault);
+    return undefined;
   }
 
   /** A list of which every item is left out is left out too. */
-  #readList(nodes: readonly unknown[], offset: number, keyOffset: number, path: Path): Tree | undefined {
-    const items: Tree[] = [];
-    for (const [index, node] of nodes.entries()) {
-      const item = this.read(node, offsetOf(node) ?? offset, [...path, index]);
-      if (item !== undefined) items.push(item);
-    }
-    if (items.length === 0 && nodes.length > 0) return undefined;
-    return { kind: "list", items, offset, keyOffset };
+  #readList(nodes: readonly unknown[], at: Place, path: Path): Tree | undefined {
+    const items = nodes.flatMap(
+      (node, index) => this.read(node, offsetOf(node) ?? at.offset, [...path, index]) ?? [],
+    );
+    return items.length === 0 && nodes.length > 0 ? undefined : { kind: "list", items, ...at };
   }
 
-  #readMap(
-    pairs: readonly { readonly key: unknown; readonly value: unknown }[],
-    offset: number,
-    keyOffset: number,
-    path: Path,
-  ): Tree {
+  #readMap(pairs: readonly Readonly<Record<"key" | "value", unknown>>[], at: Place, path: Path): Tree {
     const entries = new Map<string, Tree>();
     const seen = new Set<string>();
     const merged: Tree[] = [];
     for (const { key, value } of pairs) {
-      const at = offsetOf(key) ?? offset;
+      const keyAt = offsetOf(key) ?? at.offset;
       const name = isScalar(key) && key.tag === undefined ? String(key.value) : undefined;
-      if (name === undefined) this.refuse(at, "a key must be a plain name");
-      else if (name === "__proto__") this.refuse(at, 'a key must not be "__proto__"');
-      else if (seen.has(name)) this.refuse(at, `duplicate key ${shownKey(name, true)}`);
+      if (name === undefined) this.#refuse(keyAt, "a key must be a plain name");
+      else if (name === "__proto__") this.#refuse(keyAt, 'a key must not be "__proto__"');
+      else if (seen.has(name)) this.#refuse(keyAt, `duplicate key ${shownKey(name, true)}`);
       else {
         seen.add(name);
         if (name === "<<") {
-          merged.push(...this.#readMerge(value, at, path));
+          merged.push(...this.#readMerge(value, keyAt, path));
           continue;
         }
-        const child = this.read(value, at, [...path, name]);
+        const child = this.read(value, keyAt, [...path, name]);
         if (child !== undefined) entries.set(name, child);
       }
     }
-    if (merged.some(({ kind }) => kind === "void")) return { kind: "void", offset, keyOffset };
+    if (merged.some(({ kind }) => kind === "void")) return { kind: "void", ...at };
     // The mapping's own keys win, then the merged ones in their order; each value keeps its own place.
     for (const [name, child] of merged.flatMap((tree) => entriesOf(tree))) {
       if (!seen.has(name)) entries.set(name, child);
       seen.add(name);
     }
-    return { kind: "map", entries, offset, keyOffset };
+    return { kind: "map", entries, ...at };
   }
 
   /** A merged mapping is read at the path of the one that it is merged into, so its variables are needed there or not. */
-  #readMerge(value: unknown, at: number, path: Path): readonly Tree[] {
+  #readMerge(value: unknown, keyAt: number, path: Path): readonly Tree[] {
     return (isSeq(value) ? value.items : [value]).flatMap((node) => {
-      const tree = this.read(node, offsetOf(node) ?? at, path);
+      const offset = offsetOf(node) ?? keyAt;
+      const tree = this.read(node, offset, path);
       if (tree === undefined || tree.kind === "map" || tree.kind === "void") return tree ?? [];
-      return this.refuse(
-        offsetOf(node) ?? at,
-        "a merge key (<<) must have a mapping, such as *ALIAS, or a list of them",
-      );
+      return this.#refuse(offset, NO_MAPPING_TO_MERGE);
     });
   }
+}
 
-  #tooLarge(offset: number): Tree {
-    if (this.#values > MAX_VALUES + 1) return { kind: "void", offset, keyOffset: offset };
-    return this.refuse(
-      offset,
-      `the file must have at most ${MAX_VALUES} values, aliases (*) counted in full`,
-    );
-  }
+const TOO_LARGE = `the file must have at most ${MAX_VALUES} values, aliases (*) counted in full`;
+const NO_MAPPING_TO_MERGE = "a merge key (<<) must have a mapping, such as *ALIAS, or a list of them";
+
+function voidAt(offset: number): Tree {
+  return { kind: "void", offset, keyOffset: offset };
 }
 
 function unsetSentence(variables: readonly string[]): string {
