@@ -23,7 +23,7 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 const ASKS =
   /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|wait|another)(?::| about| approximately| approx\.?| around| another| at least)? ?[~≈]?(?=\d|an? (?:second|minute|hour|day)|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
+  /\b(?:in|after|for|until|till|at|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
@@ -36,7 +36,8 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedW
     const text = sentence.text
       .toLowerCase()
       .replaceAll(/['’]/g, "")
-      .replaceAll(/[\s_\-"`*()]+/g, " ");
+      .replaceAll(/(?:[\s_"`*()]|-(?!\d))+/g, " ")
+      .replaceAll(/\ban? (?=(?:second|minute|hour|day)\b)/g, "1 ");
     for (const match of text.matchAll(BEFORE_TIME)) {
       times += 1;
       if (times > MOST_TIMES) return wait;
@@ -52,32 +53,23 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedW
 }
 
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-/** The hyphens of a sentence are spaces by now, also the sign of an offset behind UTC. */
+/** `2026-11-20t20:05:00+08:00`, `2026-nov-20 07:05:00 -0500` */
 const YEAR_FIRST =
-  /^(\d{4}) (\d{2}|[a-z]{3}) (\d{2})[t ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:( ?\+| )(\d{2}):?(\d{2})(?![:\d]))?/;
+  /^(?<year>\d{4})[ -](?<month>\d{2}|[a-z]{3})-(?<day>\d{2})[t ](?<time>\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?: ?(?<hours>[+-]\d{2}):?(?<minutes>\d{2})(?![:\d]))?/;
+/** `fri, 20 nov 2026 13:00:00 gmt` */
 const DAY_FIRST =
-  /^[a-z]{3,9},? (\d{1,2}) ([a-z]{3})[a-z]{0,6},? (\d{4}),? (\d{2}:\d{2}:\d{2})(?=$|\W+(?:gmt|utc|$))/;
+  /^[a-z]{3,9},? (?<day>\d{1,2}) (?<month>[a-z]{3})[a-z]{0,6},? (?<year>\d{4}),? (?<time>\d{2}:\d{2}:\d{2})(?=$|\W+(?:gmt|utc|$))/;
 
-/** `2026 11 20t20:05:00+08:00`, `fri, 20 nov 2026 13:00:00 gmt`, as ISO 8601. */
+/** As ISO 8601. */
 function dateAt(text: string): string | undefined {
-  const [, year, month, day, time, sign, hours, minutes] = YEAR_FIRST.exec(text) ?? [];
-  if (year !== undefined) {
-    const offset = sign === undefined ? "Z" : `${sign === " " ? "-" : "+"}${hours}:${minutes}`;
-    return `${year}-${monthOf(month ?? "")}-${day}T${time}${offset}`;
-  }
-  const [, date, name, dateYear, dateTime] = DAY_FIRST.exec(text) ?? [];
-  return date === undefined
-    ? undefined
-    : `${dateYear}-${monthOf(name ?? "")}-${date.padStart(2, "0")}T${dateTime}Z`;
-}
-
-function monthOf(text: string): string {
-  return /\d/.test(text) ? text : String(MONTHS.indexOf(text) + 1).padStart(2, "0");
+  const found = (YEAR_FIRST.exec(text) ?? DAY_FIRST.exec(text))?.groups;
+  if (found === undefined) return undefined;
+  const { year, month = "", day = "", time, hours, minutes } = found;
+  const [mm, dd] = [MONTHS.indexOf(month) + 1 || month, day].map((part) => String(part).padStart(2, "0"));
+  return `${year}-${mm}-${dd}T${time}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
 }
 
 function timeAt(text: string, clause: string, anchorMs: number): number | undefined {
-  const one = /^an? (second|minute|hour|day)\b/.exec(text);
-  if (one !== null) return durationAt(`1 ${one[1] ?? ""}`)?.ms;
   const durationMs = durationAt(text)?.ms;
   if (durationMs !== undefined) return durationMs;
   const date = dateAt(text);
