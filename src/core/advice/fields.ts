@@ -161,66 +161,35 @@ export function readFields(
 function complete(drafts: readonly Draft[]): readonly Draft[] {
   // Most answers tell one limit: nobody is there to lend it anything.
   if (drafts.length < 2) return drafts;
-  const whole = withHalvesJoined(drafts);
-  return withOrphanReset(whole.map((draft) => withLent(draft, whole)));
-}
-
-/** What is told of one limit under two names becomes one. */
-function withHalvesJoined(drafts: readonly Draft[]): readonly Draft[] {
-  return [...Map.groupBy(drafts, ({ field }) => field.prefix).values()].flatMap((siblings) =>
-    [halvesOfRequests, limitAndRest].reduce(withPairJoined, siblings),
-  );
-}
-
-type Pair = readonly [Draft, Draft] | undefined;
-
-function withPairJoined(
-  siblings: readonly Draft[],
-  pairIn: (siblings: readonly Draft[]) => Pair,
-): readonly Draft[] {
-  const [kept, other] = pairIn(siblings) ?? [];
-  if (kept === undefined || other === undefined) return siblings;
-  const whole = { field: kept.field, ...together(kept, other) };
-  return siblings.flatMap((draft) => (draft === kept ? [whole] : draft === other ? [] : [draft]));
-}
-
-/** `-Requests-Remain` beside `-Limit`: of one limit, if neither says what the other says. */
-function halvesOfRequests(siblings: readonly Draft[]): Pair {
-  const ofRequests = siblings.find(({ field }) => field.isPlain && field.saysRequests);
-  const untold = siblings.find(({ field }) => field.isPlain && !field.saysRequests);
-  if (ofRequests === undefined || untold === undefined) return undefined;
-  const lists = ["limits", "remaining", "resetsMs"] as const;
-  const isTwice = lists.some((list) => ofRequests[list].length > 0 && untold[list].length > 0);
-  return isTwice ? undefined : [ofRequests, untold];
+  const byPrefix = Map.groupBy(drafts, ({ field }) => field.prefix);
+  return withOrphanReset([...byPrefix.values()].flatMap((siblings) => withLent(withHalvesJoined(siblings))));
 }
 
 /** `-DailyLimit` beside `-Remaining`: a limit and a rest that nothing else could complete. */
-function limitAndRest(siblings: readonly Draft[]): Pair {
+function withHalvesJoined(siblings: readonly Draft[]): readonly Draft[] {
   const [limit, ...otherLimits] = siblings.filter(
     ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
   );
   const [rest, ...otherRests] = siblings.filter(
     ({ limits, remaining }) => limits.length === 0 && remaining.length === 1,
   );
-  if (limit === undefined || rest === undefined || otherLimits.length + otherRests.length > 0)
-    return undefined;
-  return rest.field.isPlain && limit.field.unit === rest.field.unit ? [limit, rest] : undefined;
+  const isOnly = otherLimits.length + otherRests.length === 0;
+  if (limit === undefined || rest === undefined || !isOnly) return siblings;
+  if (!rest.field.isPlain || limit.field.unit !== rest.field.unit) return siblings;
+  const whole = { field: limit.field, ...together(limit, rest) };
+  return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));
 }
 
-/**
- * What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix.
- */
-function withLent(draft: Draft, all: readonly Draft[]): Draft {
-  const siblings = all.filter(({ field }) => field.prefix === draft.field.prefix);
-  const limits = siblings
-    .filter(({ limits, remaining }) => limits.length + remaining.length > 0)
-    .toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
-  if (!limits.includes(draft)) return draft;
-  // A reset alone is that of the shortest window.
-  const isShortest = limits[0] === draft;
-  return siblings
-    .filter((lender) => lender !== draft && lender.field.isPlain)
-    .reduce((borrower, lender) => withLentBy(lender, borrower, isShortest), draft);
+/** What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix. */
+function withLent(siblings: readonly Draft[]): readonly Draft[] {
+  const limits = siblings.filter(({ limits, remaining }) => limits.length + remaining.length > 0);
+  const [shortest] = limits.toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
+  return siblings.map((draft) => {
+    if (!limits.includes(draft)) return draft;
+    const lenders = siblings.filter((lender) => lender !== draft && lender.field.isPlain);
+    // A reset alone is that of the shortest window.
+    return lenders.reduce((borrower, lender) => withLentBy(lender, borrower, draft === shortest), draft);
+  });
 }
 
 function withLentBy(lender: Draft, borrower: Draft, isShortest: boolean): Draft {
