@@ -4,7 +4,6 @@ import {
   type FieldPart,
   KINDS_OF_REQUESTS,
   NUMBER_UNITS_MS,
-  OTHER_MATTERS,
   OTHER_UNITS,
   PARTS,
   REQUESTS,
@@ -55,7 +54,6 @@ function read(name: string): LimitField | undefined {
   const others = otherWords(words, stem, { part, at: named && stem.end + named.at });
   const wordsThatAre = (...roles: readonly Role[]): readonly string[] =>
     others.flatMap(({ word, role }) => (roles.includes(role) ? [word] : []));
-  if (wordsThatAre("another matter").length > 0) return undefined;
 
   const perMs = windowMsOfWord(wordsThatAre("window")[0] ?? "");
   const saysRequests = others.some(
@@ -119,7 +117,6 @@ function isOfNoLimit(said: readonly string[], part: FieldPart | undefined, isWea
 }
 
 type Role =
-  | "another matter"
   | "repeated"
   | "unit of the number"
   | "window"
@@ -145,7 +142,6 @@ function otherWords(
   const roleOf = (word: string, before: string, isSaid: boolean): Role => {
     // `api-token`: whose limit it is. `tokens`: what it counts.
     const isOwnersToken = word === "token" && SCOPES.has(before);
-    if (OTHER_MATTERS.has(word)) return "another matter";
     if (PARTS.get(word) === "limit" || (part === "refill" && word === "rate")) return "repeated";
     if (isTime && word === "time" && PARTS.has(before)) return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";

@@ -82,11 +82,6 @@ const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
   ["quota", "points"],
 );
 
-/** A name with one of these says something about limits that is none. */
-export const OTHER_MATTERS: ReadonlySet<string> = wordSet(`
-  near over requested retry cost problem tier source status claim observed utilization capacity burstcapacity
-  enabled exceeded`);
-
 /** They narrow down whose limit it is, and what is counted are requests all the same. */
 export const SCOPES: ReadonlySet<string> = wordSet(`
   user users app application client ip key api apikey account global team org organization organisation tenant
