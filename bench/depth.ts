@@ -1,7 +1,5 @@
 /** How long and how often everything is measured. */
 export type Depth = {
-  /** Results are kept under it. */
-  readonly name: string;
   readonly cpuRounds: number;
   readonly warmUpS: number;
   readonly windowS: number;
@@ -24,7 +22,6 @@ export type Depth = {
 
 /** What the older goals need: three to four minutes. */
 export const QUICK: Depth = {
-  name: "quick",
   cpuRounds: 2,
   warmUpS: 1,
   windowS: 2,
@@ -42,7 +39,6 @@ export const QUICK: Depth = {
 };
 
 export const FULL: Depth = {
-  name: "full",
   cpuRounds: 4,
   warmUpS: 6,
   windowS: 5,

@@ -9,10 +9,10 @@ export type Machine = {
   readonly memoryGb: number;
 };
 
+/** One part of the bench, measured once. */
 export type Result = {
   readonly at: string;
-  readonly depth: string;
-  readonly tookS: number;
+  readonly part: string;
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string>>;
   readonly figures: readonly Figure[];
@@ -31,11 +31,11 @@ export function thisMachine(): Machine {
   };
 }
 
-/** `2026-01-31-1200-amd-epyc-2-cores.json`: sorted by name is sorted by time. */
-export function fileNameOf({ at, depth, machine }: Pick<Result, "at" | "depth" | "machine">): string {
+/** `2026-01-31-1200-amd-epyc-2-cores-memory.json`: sorted by name is sorted by time. */
+export function fileNameOf({ at, part, machine }: Pick<Result, "at" | "part" | "machine">): string {
   const moment = at.slice(0, 16).replace("T", "-").replace(":", "");
   const name = `${machine.cpu} ${machine.cores} cores`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  return `${moment}-${name}${depth === "full" ? "" : `-${depth}`}.json`;
+  return `${moment}-${name}-${part}.json`;
 }
 
 export async function keepResult(result: Result): Promise<string> {
@@ -45,16 +45,15 @@ export async function keepResult(result: Result): Promise<string> {
   return `bench/results/${name}`;
 }
 
-/** Full runs end with "cores", others with their name. */
-export async function newestResult(
-  end: "cores" | "peers" | "memory",
-): Promise<{ readonly name: string; readonly result: Result }> {
+export type Kept = { readonly name: string; readonly result: Result };
+
+export async function newestResult(part: string): Promise<Kept> {
   const names = await readdir(FOLDER).catch(() => []);
   const name = names
-    .filter((each) => each.endsWith(`${end}.json`))
+    .filter((each) => each.endsWith(`-${part}.json`))
     .toSorted()
     .at(-1);
-  if (name === undefined) throw new Error(`cannot write the table: bench/results has no run "${end}"`);
+  if (name === undefined) throw new Error(`cannot write the table: bench/results has none of "${part}"`);
   const text = await readFile(new URL(name, FOLDER), "utf8");
   return { name, result: JSON.parse(text) as Result };
 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { growthPlots } from "./growth-plots.ts";
 import { betweenMarkers } from "./markers.ts";
-import { newestResult, type Result } from "./result.ts";
+import { type Kept, newestResult, type Result } from "./result.ts";
 import type { Figure } from "./figure.ts";
 import type { Unit } from "./goals.ts";
 import type { Summary } from "./statistics.ts";
@@ -11,7 +11,14 @@ import { amount, tableOf } from "./table.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Writes the newest full run into every page that shows it. Returns their paths. */
+/** By the markers of docs/performance.md: what stands between them. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  bench: ["cpu", "floor", "latency", "start-up", "scale"],
+  peers: ["peers"],
+  memory: ["memory"],
+};
+
+/** Writes the newest run of each part into every page that shows it. Returns their paths. */
 export async function writeDocs(): Promise<readonly string[]> {
   const pages = await benchPages();
   for (const [path, text] of pages) await writeFile(new URL(path, ROOT), text);
@@ -20,14 +27,16 @@ export async function writeDocs(): Promise<readonly string[]> {
 
 /** Every file that shows the newest runs, by path: the tables and the plots, and the README's small table. */
 export async function benchPages(): Promise<ReadonlyMap<string, string>> {
-  const full = await newestResult("cores");
-  const peers = await newestResult("peers");
-  const memory = await newestResult("memory");
-  const plots = Object.entries(growthPlots(full.result.growth));
   const read = (path: string): Promise<string> => readFile(new URL(path, ROOT), "utf8");
-  let performance = betweenMarkers(await read("docs/performance.md"), "bench", tableAndMachine(full));
-  performance = betweenMarkers(performance, "peers", tableAndMachine(peers));
-  performance = betweenMarkers(performance, "memory", tableAndMachine(memory));
+  let performance = await read("docs/performance.md");
+  for (const [marker, parts] of Object.entries(TABLES))
+    performance = betweenMarkers(
+      performance,
+      marker,
+      tableAndMachines(await Promise.all(parts.map(newestResult))),
+    );
+  const [peers, growth] = [await newestResult("peers"), await newestResult("growth")];
+  const plots = Object.entries(growthPlots(growth.result.growth));
   return new Map([
     ["README.md", betweenMarkers(await read("README.md"), "bench", costTable(peers.result))],
     ["docs/performance.md", performance],
@@ -35,13 +44,16 @@ export async function benchPages(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-function tableAndMachine({ name, result }: { readonly name: string; readonly result: Result }): string {
-  const { at, machine, versions, figures, notes } = result;
+function tableAndMachines(kept: readonly Kept[]): string {
+  const remarks = kept.flatMap(({ name, result }) => [aboutRun(name, result), ...result.notes]);
+  const table = tableOf(kept.flatMap(({ result }) => result.figures));
+  return `${table}\n${remarks.map((remark) => `- ${remark}`).join("\n")}\n`;
+}
+
+function aboutRun(name: string, { at, part, machine, versions }: Result): string {
   const programs = Object.entries(versions).map(([program, version]) => `${program} ${version}`);
   const link = `[bench/results/${name}](../bench/results/${name})`;
-  const about = `${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${programs.join(", ")}: ${link}.`;
-  const remarks = notes.map((note) => `- ${note}`).join("\n");
-  return `${tableOf(figures)}\n${about}\n${remarks === "" ? "" : `\n${remarks}\n`}`;
+  return `${part}: ${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${programs.join(", ")}: ${link}`;
 }
 
 /** What a user wants to know: the CPU of a poll and the memory, beside others in the same run. */

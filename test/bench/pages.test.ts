@@ -20,8 +20,9 @@ test("a page without its markers is not written", () => {
 test("a result is named for when and on what it was measured", () => {
   const machine = { cpu: "Some(R) CPU @ 2.00GHz", cores: 2, memoryGb: 8 };
   const at = "2026-01-31T12:05:00.000Z";
-  expect(fileNameOf({ at, depth: "full", machine })).toBe("2026-01-31-1205-some-r-cpu-2-00ghz-2-cores.json");
-  expect(fileNameOf({ at, depth: "quick", machine })).toMatch(/-2-cores-quick\.json$/);
+  expect(fileNameOf({ at, part: "cpu", machine })).toBe(
+    "2026-01-31-1205-some-r-cpu-2-00ghz-2-cores-cpu.json",
+  );
 });
 
 test("each upstream of a fleet has a budget and a key of its own, and only those by https an authority", () => {
