@@ -79,15 +79,15 @@ test("what the eldest has not told when it dies is told by the next one", async 
   expect(told(world)).toEqual(["down 1", "up 1"]);
 });
 
-test("over 8 random lives of fleets, each incident is told, and twice only after a kill or a lost answer", async () => {
+test("over 3 random lives of fleets, each incident is told, and twice only after a kill or a lost answer", async () => {
   let incidents = 0;
   let kills = 0;
-  for (let seed = 1; seed <= 8; seed += 1) {
+  for (let seed = 1; seed <= 3; seed += 1) {
     const verdict = await fleetLiveOnce(seed);
     expect(verdict.faults, `seed ${seed}`).toEqual([]);
     incidents += verdict.incidents;
     kills += verdict.kills;
   }
-  expect(incidents).toBeGreaterThan(80);
-  expect(kills).toBeGreaterThan(20);
+  expect(incidents).toBeGreaterThan(25);
+  expect(kills).toBeGreaterThan(7);
 });
