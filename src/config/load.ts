@@ -18,7 +18,7 @@ import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { readYaml } from "./read/yaml.ts";
 import { type Notes, notesAt } from "./keys/notes.ts";
 import { configSchema } from "./schema/schema.ts";
-import { SCHEDULE_KEYS } from "./schema/upstream.ts";
+import { SCHEDULE_KEYS } from "./schema/schedule.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;

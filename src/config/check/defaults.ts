@@ -1,5 +1,6 @@
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
-import { FURTHER_KEYS, SAME_FOR_FURTHER, SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
+import { SCHEDULE_KEYS } from "../schema/schedule.ts";
+import { FURTHER_KEYS, SAME_FOR_FURTHER, SHARED_KEYS } from "../schema/upstream.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { leftOver, madeOf } from "./each.ts";
 import { type Complaint, complain, complainOfValue } from "./faults.ts";

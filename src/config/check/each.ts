@@ -2,7 +2,7 @@
 
 import { type Environment, EACH, interpolate } from "../read/interpolate.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
-import { MOST_MADE } from "../schema/upstream.ts";
+import { MOST_MADE } from "../schema/each.ts";
 import { type Complaint, complainOfValue } from "./faults.ts";
 
 type MapTree = Tree & { readonly kind: "map" };

@@ -1,7 +1,13 @@
 /** The single values of a config. The message of each one's issue is a phrase that says what the value must be. */
 
 import { z } from "zod";
-import { UNITS_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import {
+  UNITS_MS,
+  formatAmount,
+  formatDuration,
+  parseAmount,
+  parseDuration,
+} from "../../core/time/duration.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";
@@ -99,13 +105,16 @@ export function percentage(
     `^${range.zero ? "" : "(?!0+(?:\\.0+)?%)"}(?:0?\\d{1,2}(?:\\.\\d{1,6})?${range.hundred ? "|100(?:\\.0{1,6})?" : ""})%$`,
   );
   const phrase = `a percentage ${from} and ${to}, such as ${example}`;
-  return reading(pattern, phrase, parsePercentage, formatPercentage);
+  return reading(pattern, phrase, (text) => Number.parseFloat(text) / 100, formatPercentage);
 }
 
+const SIZES = { B: 1, KiB: 1024, MiB: 1024 ** 2 };
+
 export function byteSize(minBytes: number, maxBytes: number, example: string): z.ZodType<number, string> {
-  const range = `from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
-  const pattern = amountsPattern(UNITS, minBytes, maxBytes);
-  return reading(pattern, `a size ${range}, such as ${example}`, parseByteSize, formatByteSize);
+  const format = (bytes: number): string => formatAmount(bytes, SIZES);
+  const phrase = `a size from ${format(minBytes)} to ${format(maxBytes)}, such as ${example}`;
+  const pattern = amountsPattern(SIZES, minBytes, maxBytes);
+  return reading(pattern, phrase, (text) => parseAmount(text, SIZES), format);
 }
 
 export function wholeNumber(min: number, max: number): z.ZodType<number, number> {
@@ -205,38 +214,6 @@ export function oneOf<const Values extends readonly string[]>(
   values: Values,
 ): z.ZodType<Values[number], Values[number]> {
   return z.enum(values, { error: `one of ${values.join(", ")}` });
-}
-
-const UNITS = { B: 1, KiB: 1024, MiB: 1024 ** 2 } as const;
-
-const BYTE_SIZE_PATTERN: RegExp = /^(\d{1,9})(B|KiB|MiB)$/;
-
-/** `512B`, `64KiB`, `1MiB`. */
-function parseByteSize(text: string): number | undefined {
-  const match = BYTE_SIZE_PATTERN.exec(text);
-  const amount = match?.[1];
-  const unit = match?.[2];
-  if (amount === undefined || !isUnit(unit)) return undefined;
-  return Number(amount) * UNITS[unit];
-}
-
-function formatByteSize(bytes: number): string {
-  for (const unit of ["MiB", "KiB"] as const) {
-    if (bytes >= UNITS[unit] && bytes % UNITS[unit] === 0) return `${bytes / UNITS[unit]}${unit}`;
-  }
-  return `${bytes}B`;
-}
-
-function isUnit(unit: string | undefined): unit is keyof typeof UNITS {
-  return unit !== undefined && Object.hasOwn(UNITS, unit);
-}
-
-const PERCENTAGE_PATTERN: RegExp = /^(\d{1,3}(?:\.\d{1,6})?)%$/;
-
-/** `20%` as 0.2. */
-function parsePercentage(text: string): number | undefined {
-  const amount = PERCENTAGE_PATTERN.exec(text)?.[1];
-  return amount === undefined ? undefined : Number(amount) / 100;
 }
 
 export function formatPercentage(ratio: number): string {

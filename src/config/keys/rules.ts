@@ -105,15 +105,23 @@ export function inOrder(least: string, most: string): Rule {
   };
 }
 
+/** The texts that were in the list before, and where each was first. */
+export function repeats(
+  list: readonly unknown[],
+): readonly { readonly text: string; readonly at: number; readonly first: number }[] {
+  const firsts = new Map<unknown, number>();
+  return list.flatMap((text, at) => {
+    if (typeof text !== "string") return [];
+    const first = firsts.get(text);
+    if (first === undefined) firsts.set(text, at);
+    return first === undefined ? [] : [{ text, at, first }];
+  });
+}
+
 /** Each item of a list has a name of its own. */
 export const namesOfTheirOwn: Rule = {
   check: (items, refuse) => {
-    const seen = new Set<unknown>();
-    for (const [index, item] of itemsOf(items).entries()) {
-      const { name } = mappingOf(item);
-      if (typeof name !== "string") continue;
-      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
-      seen.add(name);
-    }
+    for (const { text, at } of repeats(itemsOf(items).map((item) => mappingOf(item)["name"])))
+      refuse([at, "name"], `must be a name of its own, received "${text}" again`);
   },
 };

@@ -22,14 +22,9 @@ import {
 import { formatListen, parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
 import { type Rule, encoded } from "../keys/notes.ts";
-import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
-import {
-  REQUIRED_SOMEWHERE,
-  type UpstreamKeys,
-  defaultsSchema,
-  upstreamSchema,
-  writtenUpstream,
-} from "./upstream.ts";
+import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
+import { writtenUpstream } from "./running-upstream.ts";
+import { REQUIRED_SOMEWHERE, type UpstreamKeys, defaultsSchema, upstreamSchema } from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
 
@@ -91,21 +86,14 @@ const web: z.ZodType<Web> = named(
 
 const differentNames: Rule = {
   check: (config, refuse) => {
-    const firstByName = new Map<unknown, number>();
-    for (const [index, upstream] of itemsOf(mappingOf(config)["upstreams"]).entries()) {
-      const { name } = mappingOf(upstream);
-      if (typeof name !== "string") continue;
-      const first = firstByName.get(name);
-      if (first === undefined) firstByName.set(name, index);
-      else {
-        const at = ["upstreams", index, "name"];
-        refuse(at, (received, nameOf) => {
-          const [one, other] = [nameOf(["upstreams", first]), nameOf(["upstreams", index])];
-          return one === other && one !== ""
-            ? `must differ between the upstreams that it makes, received ${received} twice: write \${each.NAME} of each list into it`
-            : `must be unique, received ${received} like ${one}`;
-        });
-      }
+    const names = itemsOf(mappingOf(config)["upstreams"]).map((upstream) => mappingOf(upstream)["name"]);
+    for (const { at, first } of repeats(names)) {
+      refuse(["upstreams", at, "name"], (received, nameOf) => {
+        const [one, other] = [nameOf(["upstreams", first]), nameOf(["upstreams", at])];
+        return one === other && one !== ""
+          ? `must differ between the upstreams that it makes, received ${received} twice: write \${each.NAME} of each list into it`
+          : `must be unique, received ${received} like ${one}`;
+      });
     }
   },
 };

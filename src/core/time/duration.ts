@@ -8,8 +8,8 @@ export function hourOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS);
 }
 
-type DurationUnit = "ms" | "s" | "m" | "h" | "d";
-export const UNITS_MS: Readonly<Record<DurationUnit, number>> = {
+/** The largest comes last. */
+export const UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: SECOND_MS,
   m: MINUTE_MS,
@@ -17,28 +17,29 @@ export const UNITS_MS: Readonly<Record<DurationUnit, number>> = {
   d: DAY_MS,
 };
 
-export const DURATION_PATTERN: RegExp = /^(\d{1,12})(ms|s|m|h|d)$/;
-
 /** `15s`, `500ms`, `30d`: one whole number and one unit. */
 export function parseDuration(text: string): number | undefined {
-  const match = DURATION_PATTERN.exec(text);
-  const amount = match?.[1];
-  const unit = match?.[2];
-  if (amount === undefined || !isUnit(unit)) return undefined;
-  const durationMs = Number(amount) * UNITS_MS[unit];
-  return Number.isSafeInteger(durationMs) ? durationMs : undefined;
+  return parseAmount(text, UNITS_MS);
 }
 
 /** In the largest unit that says it with a whole number; part milliseconds are rounded. */
 export function formatDuration(durationMs: number): string {
   const wholeMs = Math.round(durationMs);
-  if (wholeMs === 0) return "0s";
-  for (const unit of ["d", "h", "m", "s"] as const) {
-    if (wholeMs % UNITS_MS[unit] === 0) return `${wholeMs / UNITS_MS[unit]}${unit}`;
-  }
-  return `${wholeMs}ms`;
+  return wholeMs === 0 ? "0s" : formatAmount(wholeMs, UNITS_MS);
 }
 
-function isUnit(unit: string | undefined): unit is DurationUnit {
-  return unit !== undefined && Object.hasOwn(UNITS_MS, unit);
+/** A whole number in one of some units, such as `15s`, or `64KiB` in those of bytes. Of the units, the largest comes last. */
+type Units = Readonly<Record<string, number>>;
+
+export function parseAmount(text: string, units: Units): number | undefined {
+  const [, number, unit = ""] = /^(\d{1,12})([A-Za-z]+)$/.exec(text) ?? [];
+  const size = Object.hasOwn(units, unit) ? units[unit] : undefined;
+  const amount = size === undefined ? undefined : Number(number) * size;
+  return Number.isSafeInteger(amount) ? amount : undefined;
+}
+
+/** In the largest unit that says it with a whole number. */
+export function formatAmount(amount: number, units: Units): string {
+  const [unit, size] = Object.entries(units).findLast(([, each]) => amount % each === 0) ?? ["", 1];
+  return `${amount / size}${unit}`;
 }

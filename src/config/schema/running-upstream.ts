@@ -1,0 +1,105 @@
+/** An upstream as it runs, made of its keys; and written as keys again. */
+
+import {
+  type Auth,
+  type BodyAssertion,
+  type Proxy,
+  type Upstream,
+  type Value,
+} from "../../core/config/config.ts";
+import type { Price } from "../../core/config/price.ts";
+import { cronOf } from "../../core/schedule/schedule.ts";
+import { namesOf, writtenNames } from "../keys/budget-name.ts";
+import { encoded } from "../keys/notes.ts";
+import { mappingOf } from "../keys/rules.ts";
+import { joinTemplate, joinUrl } from "../keys/upstream-url.ts";
+import { bodyOf } from "./request.ts";
+import { scheduleOf } from "./schedule.ts";
+import { type UpstreamKeys, upstreamSchema } from "./upstream.ts";
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** An upstream depends on these besides its keys. */
+export type Around = {
+  /** Replicas that poll the same upstream do so at different moments. */
+  readonly vantage: string | undefined;
+  readonly denyAddresses: Upstream["denyAddresses"];
+  /** By budget. */
+  readonly prices: ReadonlyMap<string, Price>;
+  /** Its path as it is written, where it has variables. */
+  readonly template: string | undefined;
+  /** Its body as it is written: the variables in it are not filled in. */
+  readonly writtenBody: unknown;
+};
+
+/** An upstream without a schedule, or with two, is refused by its rule, and is none. */
+export function upstreamOf(
+  keys: UpstreamKeys,
+  { vantage, denyAddresses, prices, template, writtenBody }: Around,
+): Upstream | undefined {
+  const {
+    baseUrl: base,
+    path,
+    auth,
+    budget,
+    every,
+    cron,
+    timeZone,
+    also: _also,
+    each: _each,
+    timeoutMs,
+    expect,
+    ...same
+  } = keys;
+  const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
+  if (schedule === undefined) return undefined;
+  const budgets = namesOf(budget);
+  const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);
+  // Where two have one, it is to say which counts: see `unpricedFault`.
+  const price = same.price ?? (ofBudgets.length === 1 ? ofBudgets[0] : undefined);
+  return {
+    ...same,
+    url: joinUrl(base, path),
+    ...(template !== undefined && {
+      url: joinTemplate(base, template),
+      pathTemplate: { base, path: template },
+    }),
+    ...(same.body && !("file" in same.body) && { body: bodyOf(mappingOf(writtenBody)) }),
+    auth: withTokenOf(auth, budgets, same.proxy),
+    budgets,
+    schedule,
+    timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
+    expect: {
+      ...expect,
+      json: expect.json ?? same.method !== "HEAD",
+      body: expect.body && withCredits(expect.body, same.values ?? []),
+    },
+    ...(price && { price }),
+    denyAddresses,
+  };
+}
+
+/** An upstream is shown as a config would say it, but with its whole URL, and with its schedule as it is triggered. */
+export function writtenUpstream(upstream: Upstream): object {
+  const { name, url, schedule, budgets } = upstream;
+  const keys = encoded(upstreamSchema, { ...upstream, budget: writtenNames(budgets) });
+  const [, cron, timeZone] = /^((?:\S+ ){5}\S+)(?: (.*))?$/.exec(schedule.expression) ?? [];
+  return { name, url, ...mappingOf(keys), schedule: schedule.source, cron, time_zone: timeZone };
+}
+
+/** A token request counts against its upstream's budgets where it names none, and takes the same proxy. */
+function withTokenOf(auth: Auth, budgets: readonly string[], proxy: Proxy): Auth {
+  if (auth.kind !== "oauth2") return auth;
+  const { token } = auth;
+  return { ...auth, token: { ...token, budgets: token.budgets.length > 0 ? token.budgets : budgets, proxy } };
+}
+
+/** An assertion of a credit's place, or of what holds it, knows it. */
+function withCredits(body: readonly BodyAssertion[], values: readonly Value[]): readonly BodyAssertion[] {
+  const credits = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [`${path}/`] : []));
+  return body.map((each) =>
+    each.path !== undefined && credits.some((credit) => credit.startsWith(`${each.path}/`))
+      ? { ...each, isCredit: true }
+      : each,
+  );
+}
