@@ -15,9 +15,9 @@ const HEADERS_MAX_BYTES = 65_536;
 const IDLE_MAX_MS = 600_000;
 
 /**
- * One undici Client with at most one connection, which sends each request at most once. undici never repeats what it
- * has begun to write. A kept connection that dies before that is replaced, by undici or here, and only then: a second
- * connection for one request is refused. Where connections are not kept, each request opens one.
+ * One undici Client, which owns at most one connection, and sends one request after the other, each at most once. undici
+ * never repeats what it has begun to write. A kept connection that dies before that is replaced, by undici or here, and
+ * only then: a second connection for one request is refused. Where connections are not kept, each request opens one.
  */
 export class ClientSlot {
   readonly #origin: string;
@@ -25,7 +25,8 @@ export class ClientSlot {
   readonly #keep: boolean;
   #client: Client;
   #connection: ConnectionAttempt | undefined;
-  #request: RequestInFlight | undefined;
+  /** The one that has no connection yet, or only a kept one. */
+  #mayConnect: RequestInFlight | undefined;
 
   constructor(origin: string, route: Route, keep: boolean) {
     this.#origin = origin;
@@ -35,9 +36,9 @@ export class ClientSlot {
   }
 
   send(written: WireRequest, request: RequestInFlight): void {
-    this.#request = request;
+    this.#mayConnect = request;
     if (this.#keep && this.#connection !== undefined) {
-      request.useKept(this.#connection, () => {
+      request.use(this.#connection, () => {
         // The kept connection was reset while undici checked that it is alive. Nothing was written, and nothing is left
         // of it to be destroyed.
         this.#client = this.#openClient();
@@ -49,7 +50,7 @@ export class ClientSlot {
 
   /** Called after a complete answer: another request may follow. This one is forgotten, as its answer may be large. */
   finish(): void {
-    this.#request = undefined;
+    this.#mayConnect = undefined;
   }
 
   /** Whether it can send another request: not while a connection that is not kept still closes. */
@@ -85,8 +86,9 @@ export class ClientSlot {
   }
 
   #connect(callback: buildConnector.Callback): void {
-    const request = this.#request;
-    if (request === undefined || request.hasEnded || request.openedConnection) {
+    const request = this.#mayConnect;
+    this.#mayConnect = undefined;
+    if (request === undefined || request.hasEnded) {
       callback(new Error("one poll makes one connection"), null);
       return;
     }
@@ -95,7 +97,7 @@ export class ClientSlot {
       else callback(error, null);
     };
     this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
-    request.useNew(this.#connection);
+    request.use(this.#connection);
   }
 
   /** A kept one is remembered: the next request finds out that it is dead. */

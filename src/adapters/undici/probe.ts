@@ -8,17 +8,15 @@ import {
 } from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
 import { messageOf, oneLine } from "../../core/text/escape.ts";
-import type { Clock } from "../../core/time/clock.ts";
-import type { BodyMemory } from "./body-memory.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
 import { type Endpoint, RequestBuilder } from "./request.ts";
-import { RequestInFlight, type Target } from "./request-in-flight.ts";
+import { RequestInFlight, type RequestParts } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 
-export type ProbeOptions = {
+export type ProbeOptions = RequestParts & {
   readonly upstream: Endpoint;
   /** The secrets in its URL: they are hidden in whatever is kept of an answer. */
   readonly secrets?: readonly string[];
@@ -27,11 +25,8 @@ export type ProbeOptions = {
   /** Where the credential is a token that must be fetched first. */
   readonly token?: Token | undefined;
   readonly userAgent: string;
-  readonly clock: Clock;
   readonly environment: Environment;
   readonly names: Names;
-  /** Where it is given, large bodies share it, and are handed over as they came: `Observation.large`. */
-  readonly memory?: BodyMemory | undefined;
   /** Whether all answers are handed over, however small: judging one may take long. */
   readonly handsOver?: boolean;
   /** Called when a TLS file that has changed cannot be used, and when all can be used again. */
@@ -58,47 +53,34 @@ class UndiciProbe implements Probe {
   readonly #route: Route;
   readonly #builder: RequestBuilder;
   readonly #redactor: SecretRedactor;
-  readonly #target: Target;
   readonly #running = new Map<RequestInFlight, Promise<Observation>>();
-  #signal: AbortSignal | undefined;
   #kept: ClientSlot | undefined;
   #isClosed = false;
 
   constructor(options: ProbeOptions, route: Route, builder: RequestBuilder) {
-    const { url, expect, connection } = options.upstream;
-    const { proxy, host, port } = route;
     this.token = options.token;
     this.#options = options;
-    this.#origin = new URL(url).origin;
+    this.#origin = new URL(options.upstream.url).origin;
     this.#route = route;
     this.#builder = builder;
-    this.#redactor = new SecretRedactor([...(options.secrets ?? []), ...(proxy?.secrets ?? [])]);
-    this.#target = {
-      upstream: `${host}:${port}`,
-      peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
-      encrypted: route.tls !== undefined,
-      timeoutMs: options.upstream.timeoutMs,
-      maxBodyBytes: expect.maxBodyBytes,
-      keepsConnection: connection === "reuse",
-      // An answer to HEAD tells how long a body would be that never comes.
-      memory: options.upstream.method === "HEAD" ? undefined : options.memory,
-      stream: options.upstream.stream,
-      expectedStatus: expect.status ?? [],
-    };
+    this.#redactor = new SecretRedactor([...(options.secrets ?? []), ...(route.proxy?.secrets ?? [])]);
   }
 
   poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
-    this.#listenTo(signal);
-    const request = new RequestInFlight(this.#options.clock, this.#target, mayWrite);
-    if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
-    const polled = this.#poll(request, pollId);
+    const request = new RequestInFlight(this.#options, this.#route, mayWrite);
+    const cutOff = (): void => request.cancel("the poll was cancelled");
+    if (signal.aborted || this.#isClosed) cutOff();
+    signal.addEventListener("abort", cutOff);
+    const polled = this.#poll(request, pollId).finally(() => {
+      signal.removeEventListener("abort", cutOff);
+      this.#running.delete(request);
+    });
     this.#running.set(request, polled);
     return polled;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#signal?.removeEventListener("abort", this.#cutOff);
     const running = [...this.#running];
     for (const [request] of running) request.cancel("the probe was closed");
     await Promise.allSettled(running.map(([, polled]) => polled));
@@ -106,43 +88,25 @@ class UndiciProbe implements Probe {
     this.#kept = undefined;
   }
 
-  /** Once: all polls of one upstream come with the same signal. */
-  #listenTo(signal: AbortSignal): void {
-    if (signal === this.#signal) return;
-    this.#signal?.removeEventListener("abort", this.#cutOff);
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#cutOff);
-  }
-
-  readonly #cutOff = (): void => {
-    for (const request of this.#running.keys()) request.cancel("the poll was cancelled");
-  };
-
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
   async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
     let slot: ClientSlot | undefined;
     try {
-      try {
-        const read = request.hasEnded ? undefined : this.#options.credential?.();
-        // A key from a file may take longer than the poll.
-        const key = typeof read === "object" ? await Promise.race([read, request.ended]) : read;
-        if (!request.hasEnded) {
-          slot = this.#send(request, typeof key === "object" ? undefined : key, pollId);
-        }
-      } catch (error) {
-        request.failWith(error);
-      }
-      const answer = await request.ended;
-      const decoded = this.#decode(request, answer);
-      const exchange = decoded ?? answer;
-      if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
-      else if (slot !== undefined) this.#keep(slot);
-      const large = decoded === undefined ? this.#handOver(request) : undefined;
-      if (large === undefined) request.releaseMemory();
-      return request.observation(this.#shown(exchange), this.#redactor.hide, large);
-    } finally {
-      this.#running.delete(request);
+      const read = request.hasEnded ? undefined : this.#options.credential?.();
+      // A key from a file may take longer than the poll.
+      const key = typeof read === "object" ? await Promise.race([read, request.ended]) : read;
+      if (!request.hasEnded) slot = this.#send(request, typeof key === "object" ? undefined : key, pollId);
+    } catch (error) {
+      request.failWith(error);
     }
+    const answer = await request.ended;
+    const decoded = this.#decode(request, answer);
+    const exchange = decoded ?? answer;
+    if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
+    else if (slot !== undefined) this.#keep(slot);
+    const large = decoded === undefined ? this.#handOver(request) : undefined;
+    if (large === undefined) request.releaseMemory();
+    return request.observation(this.#shown(exchange), this.#redactor.hide, large);
   }
 
   /** Waits for nothing: a request that ended meanwhile would still be sent. */
@@ -165,7 +129,8 @@ class UndiciProbe implements Probe {
       return { ...request.broken("connect", detail), head: undefined };
     }
     if (this.#options.handsOver === true) return undefined;
-    const { maxBodyBytes, memory } = this.#target;
+    const { memory, upstream } = this.#options;
+    const { maxBodyBytes } = upstream.expect;
     const mostBytes = memory === undefined ? maxBodyBytes : Math.min(maxBodyBytes, SMALL_BODY_BYTES);
     if (body.byteLength > mostBytes) return undefined;
     const decoded = decodeBody(body, headerValue(head.headers, "content-encoding"), mostBytes);
@@ -175,7 +140,7 @@ class UndiciProbe implements Probe {
   }
 
   #handOver(request: RequestInFlight): LargeBody {
-    const { maxBodyBytes: maxBytes } = this.#target;
+    const { maxBodyBytes: maxBytes } = this.#options.upstream.expect;
     return { maxBytes, keys: this.#redactor.keys, release: () => request.releaseMemory() };
   }
 
@@ -184,7 +149,8 @@ class UndiciProbe implements Probe {
     this.#kept = undefined;
     if (kept?.isFree === true) return kept;
     kept?.release();
-    return new ClientSlot(this.#origin, this.#route, this.#target.keepsConnection);
+    const keeps = this.#options.upstream.connection === "reuse";
+    return new ClientSlot(this.#origin, this.#route, keeps);
   }
 
   #keep(slot: ClientSlot): void {

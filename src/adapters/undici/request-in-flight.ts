@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { type ExpectedStatus, isExpected } from "../../core/config/config.ts";
+import { isExpected } from "../../core/config/config.ts";
 import {
   EVENT_CHARS,
   SMALL_BODY_BYTES,
@@ -17,12 +17,14 @@ import {
   type WithoutKeys,
 } from "../../core/exchange/exchange.ts";
 import { counted } from "../../core/exchange/json-value.ts";
-import { type Stream, StreamFold } from "../../core/exchange/stream.ts";
+import { StreamFold } from "../../core/exchange/stream.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
-import { explain, type FaultContext } from "./faults.ts";
+import { explain } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
+import type { Endpoint } from "./request.ts";
+import type { Route } from "./route.ts";
 
 const ACTIVITIES: Readonly<Record<Phase, string>> = {
   dns: "resolving the name",
@@ -48,22 +50,23 @@ const TIMER_EARLY_MS = 1;
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
 /** All requests of one probe have this in common. */
-export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
-  readonly timeoutMs: number;
-  readonly maxBodyBytes: number;
-  readonly keepsConnection: boolean;
-  /** Undefined where nobody else needs memory. */
-  readonly memory: BodyMemory | undefined;
-  /** An answer with one of these statuses is read as a stream; undefined where none is. */
-  readonly stream: Stream | undefined;
-  readonly expectedStatus: readonly ExpectedStatus[];
+export type RequestParts = {
+  readonly clock: Clock;
+  readonly upstream: Pick<Endpoint, "method" | "timeoutMs" | "connection" | "stream" | "expect">;
+  /** Where it is given, large bodies share it, and are handed over as they came: `Observation.large`. */
+  readonly memory?: BodyMemory | undefined;
 };
 
-/** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
+/**
+ * One request and its answer, as undici reports them. It ends once; what comes later is ignored. The connection that it
+ * uses is its client's, and may have been another request's before.
+ */
 export class RequestInFlight implements Dispatcher.DispatchHandler {
   readonly timer: PhaseTimer;
   readonly #clock: Clock;
-  readonly #target: Target;
+  readonly #upstream: RequestParts["upstream"];
+  readonly #memory: BodyMemory | undefined;
+  readonly #route: Pick<Route, "upstream" | "peer" | "tls">;
   readonly #mayWrite: () => boolean;
   readonly #startedAtMs: number;
   readonly #body: ReceivedBody;
@@ -73,7 +76,6 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   readonly ended: Promise<Exchange> = this.#ended.promise;
   #endedAtMs: number | undefined;
   #connection: ConnectionAttempt | undefined;
-  #openedConnection = false;
   #reconnect: (() => void) | undefined;
   #bytesReadBefore = 0;
   #sent = false;
@@ -87,13 +89,20 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   /** This time is ours, and none of the upstream's. */
   #waitedMs = 0;
 
-  constructor(clock: Clock, target: Target, mayWrite: () => boolean) {
+  constructor(
+    { clock, upstream, memory }: RequestParts,
+    route: Pick<Route, "upstream" | "peer" | "tls">,
+    mayWrite: () => boolean,
+  ) {
     this.timer = new PhaseTimer(clock);
     this.#clock = clock;
-    this.#target = target;
+    this.#upstream = upstream;
+    // An answer to HEAD tells how long a body would be that never comes.
+    this.#memory = upstream.method === "HEAD" ? undefined : memory;
+    this.#route = route;
     this.#mayWrite = mayWrite;
     this.#startedAtMs = clock.now();
-    this.#body = new ReceivedBody(target.maxBodyBytes);
+    this.#body = new ReceivedBody(upstream.expect.maxBodyBytes);
     this.#looks = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timeOutBeforeNextLook();
   }
@@ -105,11 +114,6 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   /** Whether its stream had said enough before the answer was over: its connection is of no use any more. */
   get wasLeft(): boolean {
     return this.#wasLeft;
-  }
-
-  /** Whether a connection was opened for this request. */
-  get openedConnection(): boolean {
-    return this.#openedConnection;
   }
 
   /** After the end: `exchange` is decoded, unless it is `large`. */
@@ -135,17 +139,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#giveMemoryBack?.();
   }
 
-  /** `reconnect` is called once if the kept connection turns out to be dead before anything is written to it. */
-  useKept(connection: ConnectionAttempt, reconnect: () => void): void {
+  /** `reconnect` is called once if a kept connection turns out to be dead before anything is written to it. */
+  use(connection: ConnectionAttempt, reconnect?: () => void): void {
     this.#connection = connection;
     this.#bytesReadBefore = connection.bytesRead;
     this.#reconnect = reconnect;
-  }
-
-  useNew(connection: ConnectionAttempt): void {
-    this.#connection = connection;
-    this.#bytesReadBefore = 0;
-    this.#openedConnection = true;
   }
 
   fail(fault: WireFault, detail: string): void {
@@ -154,7 +152,8 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   failWith(error: unknown): void {
     const { isLost: lost = false, tlsError } = this.#connection ?? {};
-    const context = { ...this.#target, phase: this.timer.phase, lost };
+    const { upstream, peer, tls } = this.#route;
+    const context = { upstream, peer, encrypted: tls !== undefined, phase: this.timer.phase, lost };
     // undici drops the TLS error and reports only the end that follows it.
     const { fault, detail } = explain(tlsError ?? error, context);
     this.fail(fault, detail);
@@ -173,18 +172,18 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   get #wholeLeftMs(): number {
-    return this.#startedAtMs + this.#target.timeoutMs - this.#clock.now();
+    return this.#startedAtMs + this.#upstream.timeoutMs - this.#clock.now();
   }
 
   get #gapLeftMs(): number {
-    const gapMs = this.#target.stream?.gapTimeoutMs;
+    const gapMs = this.#upstream.stream?.gapTimeoutMs;
     const stream = this.#stream;
     if (gapMs === undefined || stream === undefined) return Number.POSITIVE_INFINITY;
     return stream.lastEventAtMs + gapMs - this.#clock.now();
   }
 
   #timeOut(): void {
-    const { timeoutMs: afterMs, stream } = this.#target;
+    const { timeoutMs: afterMs, stream } = this.#upstream;
     if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
       // An event may have come since this was planned.
       if (this.#gapLeftMs > TIMER_EARLY_MS) return;
@@ -208,7 +207,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
   #checkLength(): void {
-    const maxBytes = this.#target.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
+    const maxBytes = this.#upstream.expect.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
     if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
     this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
   }
@@ -242,8 +241,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     }
     const headers = readHeaders(controller.rawHeaders);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
-    const { stream, expectedStatus } = this.#target;
-    const isStream = stream !== undefined && isExpected({ status: expectedStatus }, status);
+    const { stream, expect } = this.#upstream;
+    // An answer with another status is no stream.
+    const isStream = stream !== undefined && isExpected({ status: expect.status ?? [] }, status);
     this.timer.enter(isStream ? "first_event" : "transfer");
     if (!isStream) return this.#askForMemory(controller);
     this.#stream = new StreamFold(stream, this.#clock.now());
@@ -256,11 +256,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (this.hasEnded) return;
     if (this.#stream !== undefined) return this.#readStream(this.#stream, controller, chunk);
     if (this.#body.add(chunk)) return this.#askForMemory(controller);
-    this.fail("body_too_large", `the body exceeds ${this.#target.maxBodyBytes} bytes`);
+    this.fail("body_too_large", `the body exceeds ${this.#upstream.expect.maxBodyBytes} bytes`);
   }
 
   #readStream(stream: StreamFold, controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { maxBodyBytes } = this.#target;
+    const { maxBodyBytes } = this.#upstream.expect;
     const hadCounted = stream.hasCounted;
     stream.add(chunk, this.#clock.now());
     if (stream.hasCounted && !hadCounted) this.timer.enter("stream");
@@ -305,7 +305,8 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
   #askForMemory(controller: Dispatcher.DispatchController): void {
-    const { memory, maxBodyBytes } = this.#target;
+    const memory = this.#memory;
+    const { maxBodyBytes } = this.#upstream.expect;
     if (memory === undefined || this.#giveMemoryBack !== undefined) return;
     const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
     if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;
@@ -332,7 +333,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     const { isReset = false, tlsError } = this.#connection ?? {};
     if (tlsError !== undefined) return this.failWith(tlsError);
     if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
-    if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
+    if (this.#upstream.connection !== "reuse") this.#connection?.closeAfterAnswer();
     const stream = this.#stream;
     stream?.finish(this.#clock.now());
     if (stream !== undefined) return this.#endStream(stream);
@@ -342,7 +343,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error): void {
     const reconnect = this.#reconnect;
     this.#reconnect = undefined;
-    if (reconnect !== undefined && !this.#sent && !this.#openedConnection && !this.hasEnded) reconnect();
+    if (reconnect !== undefined && !this.#sent && !this.hasEnded) reconnect();
     else this.failWith(error);
   }
 

@@ -10,6 +10,9 @@ import { TlsMaterial } from "./tls.ts";
 export type Route = {
   readonly host: string;
   readonly port: number;
+  /** As people are told of it, and of what we connect to: the upstream, or the proxy before it. */
+  readonly upstream: string;
+  readonly peer: string;
   /** Undefined for plain HTTP. */
   readonly tls: { readonly name: string; readonly verify: boolean } | undefined;
   readonly proxy: ProxyServer | undefined;
@@ -52,9 +55,12 @@ export async function findRoute(
   const hasFiles = [caFile, certFile, keyFile].some((file) => file !== undefined);
   const addresses = addressRulesOf(upstream.denyAddresses);
   const needsTls = secure || proxy?.secure === true || hasFiles;
+  const port = portOf(url);
   return {
     host,
-    port: portOf(url),
+    port,
+    upstream: `${host}:${port}`,
+    peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
     tls: secure ? { name: (serverName ?? host).replace(/\.$/, ""), verify: !insecureSkipVerify } : undefined,
     proxy,
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now(), onWarning) : undefined,

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { RequestInFlight } from "../../../src/adapters/undici/request-in-flight.ts";
+import { sampleUpstream } from "../../support/samples.ts";
 
 /** The timers that are stopped and this clock go together. */
 const clock = {
@@ -11,18 +12,9 @@ const clock = {
 };
 
 function requestOf(timeoutMs: number): RequestInFlight {
-  const target = {
-    peer: "api.test",
-    upstream: "api.test",
-    encrypted: false,
-    timeoutMs,
-    maxBodyBytes: 1_000,
-    keepsConnection: false,
-    memory: undefined,
-    stream: undefined,
-    expectedStatus: [],
-  };
-  return new RequestInFlight(clock, target, () => true);
+  const upstream = sampleUpstream({ timeoutMs });
+  const route = { upstream: "api.test", peer: "api.test", tls: undefined };
+  return new RequestInFlight({ clock, upstream }, route, () => true);
 }
 
 describe("in a stopped time", () => {
