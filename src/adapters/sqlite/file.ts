@@ -78,7 +78,7 @@ export class StateFile {
     const notes: string[] = [];
     try {
       // Also after the thread of before died: requests went on meanwhile.
-      if (this.#connection === undefined) this.#incompleteFor = WHOLE_AFTER_BATCHES;
+      if (this.#connection === undefined) this.#lack();
       const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
       if (inodeOf(this.#path) !== connection.inode)
         throw new StateFileError("moved", "was moved, replaced or removed");

@@ -7,6 +7,7 @@ import { POLL_IN_FILE_CHARS } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
+import type { PollStatus } from "../../core/status/status.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
@@ -26,8 +27,6 @@ import {
   receiverOf,
   valueOf,
 } from "./tables.ts";
-
-type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
 /** Those that are shown, with the evidence of one that is still open. An older incident that was never closed (its upstream left the config) ended when it was last heard of. */
 const incidents = (
@@ -54,58 +53,60 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   // A clock that is ahead at the start makes nothing too old.
   const writtenAtMs = lastWrittenMs(database);
   const nowMs = Math.min(wallNowMs, writtenAtMs ?? wallNowMs);
-  const upstreams = new Map<string, Building>();
-  const of = (upstream: string): Building => {
-    const known = upstreams.get(upstream);
-    if (known !== undefined) return known;
-    const building: Building = {
-      polls: [],
-      failures: [],
-      incidents: [],
-      evidence: [],
-      minutes: [],
-      hours: [],
-      values: [],
-    };
-    upstreams.set(upstream, building);
-    return building;
-  };
-  const add = <Read>(
-    rows: readonly unknown[],
-    read: (row: Row) => Read,
-    to: (of: Building) => Read[],
-  ): void => {
-    const found = readRows(rows, (row) => [row.get("upstream", text), read(row)] as const);
-    for (const [upstream, each] of found) to(of(upstream)).push(each);
-  };
+  const version = versionOf(database);
   const all = (sql: string, ...given: readonly (string | number)[]): readonly unknown[] =>
     database.prepare(sql).all(...given);
+  const polled = namesIn(database);
+  // Each upstream is read for itself: as SQLite gives them, the rows of all would take four times the memory.
+  const newest = (which: string, most: number): ReadonlyMap<string, readonly PollStatus[]> => {
+    const rows = (upstream: string): readonly unknown[] =>
+      all(newestPolls(which, most), upstream).toReversed();
+    return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
+  };
+  // A file of an earlier version has no evidence and no notices, and is read before it takes its steps.
+  const shown = all(incidents(version < EVIDENCE_SINCE ? "NULL" : "evidence"));
+  const notices = version < NOTICES_SINCE ? [] : all("SELECT * FROM notices");
+  const lists = {
+    polls: newest("", POLLS_KEPT),
+    failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),
+    incidents: byUpstream(shown, incidentOf),
+    evidence: byUpstream(shown, evidenceOf),
+    minutes: byUpstream(all(bucketsOf("minutes"), Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT), bucketOf),
+    hours: byUpstream(all(bucketsOf("hours"), hourOf(nowMs) - HOURS_KEPT), bucketOf),
+    values: byUpstream(
+      all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS),
+      valueOf,
+    ),
+  };
+  const names = new Set(Object.values(lists).flatMap((list) => [...list.keys()]));
+  const restoredOf = (upstream: string): RestoredUpstream => ({
+    polls: lists.polls.get(upstream) ?? [],
+    failures: lists.failures.get(upstream) ?? [],
+    incidents: lists.incidents.get(upstream) ?? [],
+    evidence: lists.evidence.get(upstream)?.flat() ?? [],
+    minutes: lists.minutes.get(upstream) ?? [],
+    hours: lists.hours.get(upstream) ?? [],
+    values: lists.values.get(upstream) ?? [],
+  });
+  return {
+    upstreams: new Map([...names].map((upstream) => [upstream, restoredOf(upstream)])),
+    standing: {
+      quotas: readQuotas(database),
+      budgets: readBudgets(database),
+      pauses: new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf)),
+      told: { since: new Map(readRows(notices, receiverOf)), notices: readRows(notices, noticeOf) },
+    },
+    writtenAtMs,
+  };
+}
 
-  for (const upstream of namesIn(database)) {
-    const polls = all(newestPolls("", POLLS_KEPT), upstream).toReversed();
-    const failures = all(newestPolls("AND outcome <> 'ok'", FAILURES_KEPT), upstream).toReversed();
-    add(polls, pollOf, (building) => building.polls);
-    add(failures, pollOf, (building) => building.failures);
-  }
-  // A file of an earlier version has no evidence, and is read before it takes its steps.
-  const shown = all(incidents(versionOf(database) < EVIDENCE_SINCE ? "NULL" : "evidence"));
-  add(shown, incidentOf, ({ incidents }) => incidents);
-  for (const [upstream, polls] of readRows(
-    shown,
-    (row) => [row.get("upstream", text), evidenceOf(row)] as const,
-  ))
-    of(upstream).evidence.push(...polls);
-  const minutesFrom = Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT;
-  add(all(bucketsOf("minutes"), minutesFrom), bucketOf, ({ minutes }) => minutes);
-  const hoursFrom = hourOf(nowMs) - HOURS_KEPT;
-  add(all(bucketsOf("hours"), hoursFrom), bucketOf, ({ hours }) => hours);
-  const values = all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS);
-  add(values, valueOf, (building) => building.values);
-  const pauses = new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf));
-  const notices = versionOf(database) < NOTICES_SINCE ? [] : all("SELECT * FROM notices");
-  const told = { since: new Map(readRows(notices, receiverOf)), notices: readRows(notices, noticeOf) };
-  const standing = { quotas: readQuotas(database), budgets: readBudgets(database), pauses, told };
-  return { upstreams, standing, writtenAtMs };
+function byUpstream<Read>(
+  rows: readonly unknown[],
+  read: (row: Row) => Read,
+): ReadonlyMap<string, readonly Read[]> {
+  const found = readRows(rows, (row) => ({ upstream: row.get("upstream", text), read: read(row) }));
+  const grouped = Map.groupBy(found, ({ upstream }) => upstream);
+  return new Map([...grouped].map(([upstream, each]) => [upstream, each.map((one) => one.read)]));
 }
 
 function lastWrittenMs(database: DatabaseSync): number | undefined {

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
@@ -213,6 +214,26 @@ describe("what is not in the file is not forgotten:", () => {
     bench.logged.length = 0;
     expect((await bench.open()).standing.quotas).toEqual(expect.arrayContaining(told));
     expect(stateErrors(bench)).toEqual([]);
+  });
+
+  test("where it could be read at the start, and never written, all of each quota counts as used", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench, 1);
+    const script = fileURLToPath(new URL("./no-room.ts", import.meta.url));
+    const limited = ["-c", 'ulimit -f 1 && exec "$@"', "sh", process.execPath, script, bench.path];
+    expect(execFileSync("sh", limited, { encoding: "utf8" })).toBe(
+      "cannot be read or written (an I/O error)",
+    );
+    const store = await bench.open();
+    expect(stateErrors(bench)).toEqual([
+      expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
+    ]);
+    expect(store.standing.quotas).toEqual(
+      expect.arrayContaining([
+        { budget: COUNTED.budget, ...HOUR },
+        { budget: "", ...HOUR },
+      ]),
+    );
   });
 
   test("where it could be written again before the end, nothing is lost", async () => {

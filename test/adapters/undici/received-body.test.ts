@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ReceivedBody } from "../../../src/adapters/undici/request-in-flight.ts";
+import { ReceivedBody } from "../../../src/adapters/undici/received-body.ts";
 
 test("a body that comes in pieces is returned whole", () => {
   const body = new ReceivedBody(20_000);
