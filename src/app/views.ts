@@ -210,46 +210,59 @@ function budgetViews(
   { ledger, clock, fleet, polling, reload }: ViewSources,
   nowMs: number,
 ): (budget: Budget) => BudgetSnapshot | undefined {
-  let ofAll: ReturnType<typeof readAll> | undefined;
-  const readAll = () => ({
-    proofs: new Map(reload.proof.budgets.map((proof) => [proof.budget, proof])),
-    advertised: advertisedQuotas(config, polling, nowMs),
-    replicas: config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1,
-  });
+  const proofs = new Map(reload.proof.budgets.map((proof) => [proof.budget, proof]));
+  const replicas = config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1;
+  const ownQuota = (name: string, proof: QuotaProof): OwnQuota =>
+    ownQuotaOf(ledger, name, proof, replicas, nowMs);
+  // All upstreams are asked for theirs, and many pages show no budget.
+  let advertised: ReturnType<typeof advertisedQuotas> | undefined;
   return ({ name }) => {
-    const { proofs, advertised, replicas } = (ofAll ??= readAll());
-    const standing = ledger.state(name);
-    if (standing === undefined) return undefined;
-    const { pausedUntilMs, ...shown } = standing;
+    const state = ledger.state(name);
+    if (state === undefined) return undefined;
+    advertised ??= advertisedQuotas(config, polling, nowMs);
+    const { pausedUntilMs, ...shown } = state;
     const pauseMs = pausedUntilMs - clock.now();
-    const quotas: QuotaForecast[] = [];
-    const standingOf = (quota: QuotaName, counted: string, proof: QuotaProof): QuotaSnapshot | undefined => {
-      const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
-      const { used = 0, buckets } = ledger.quotas.of(counted);
-      const ofAll = ledger.usedOf(counted) ?? used;
-      const calendarMs = ledger.quotas.calendar.now();
-      // It ends where one more request of the dearest has no room.
-      const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
-      const use = { used: ofAll, buckets, replicas };
-      const burns = quotaBurns({ ...proof.quota, most }, use, calendarMs).map((burn) =>
-        burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
-      );
-      quotas.push({ quota, burns });
-      const standing = quotaStanding(ledger.quotas, counted, proof, nowMs);
-      return standing && { ...standing, used: ofAll / unit, forecast: proof.scheduled / unit };
-    };
-    const { quota, spend } = proofs.get(name) ?? {};
-    const ownQuota = quota && standingOf("own", name, quota);
-    const ownSpend = spend && standingOf("spend", spendOf(name), spend);
-    quotas.push(...(advertised.get(name)?.values() ?? []));
+    const proof = proofs.get(name);
+    const quota = proof?.quota && ownQuota(name, proof.quota);
+    const spend = proof?.spend && ownQuota(spendOf(name), proof.spend);
+    const quotas: readonly QuotaForecast[] = [
+      ...(quota === undefined ? [] : [{ quota: "own" as const, burns: quota.burns }]),
+      ...(spend === undefined ? [] : [{ quota: "spend" as const, burns: spend.burns }]),
+      ...(advertised.get(name)?.values() ?? []),
+    ];
     return {
       name,
       ...shown,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
-      quota: ownQuota,
-      ...(ownSpend && { spend: ownSpend }),
+      quota: quota?.standing,
+      ...(spend?.standing && { spend: spend.standing }),
       ...(quotas.length > 0 && { quotas }),
     };
+  };
+}
+
+type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: QuotaForecast["burns"] };
+
+/** A quota of the config, or what a budget may spend. In a fleet, what all replicas have used of it counts. */
+function ownQuotaOf(
+  ledger: RunningLedger,
+  name: string,
+  proof: QuotaProof,
+  replicas: number,
+  nowMs: number,
+): OwnQuota {
+  const { quotas } = ledger;
+  const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
+  const { used: own = 0, buckets } = quotas.of(name);
+  const used = ledger.usedOf(name) ?? own;
+  const aheadMs = nowMs - quotas.calendar.now();
+  // It ends where one more request of the dearest has no room.
+  const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
+  const burns = quotaBurns({ ...proof.quota, most }, { used, buckets, replicas }, nowMs - aheadMs);
+  const standing = quotaStanding(quotas, name, proof, nowMs);
+  return {
+    standing: standing && { ...standing, used: used / unit, forecast: proof.scheduled / unit },
+    burns: burns.map((burn) => ({ ...burn, emptyAtMs: burn.emptyAtMs && burn.emptyAtMs + aheadMs })),
   };
 }
 
