@@ -38,22 +38,27 @@ function code(text: string): string {
   return `${fence} ${escapeText(text).replaceAll("|", String.raw`\|`)} ${fence}`;
 }
 
-/** One line for each figure, so that all tables fit into one. */
+/** One line for each figure, so that all tables fit into one. How it was computed stands once, under a number. */
 export function* csvOf(report: Report): Generator<string> {
   yield csvLine(["about", "table", "row", "figure", "value", "unit", "how"]);
-  for (const part of documentOf(report)) yield* csvLines(part);
+  const numbers = new Map<Cell, string>();
+  for (const part of documentOf(report)) yield* csvLines(part, numbers);
 }
 
-function* csvLines({ title, blocks }: Part): Generator<string> {
+function* csvLines({ title, blocks }: Part, numbers: Map<Cell, string>): Generator<string> {
   for (const block of blocks) {
     if (block.kind === "paragraph") continue;
     const { columns, rows, how } = block;
     const last = how === undefined ? columns.length - 1 : columns.length;
     for (const row of rows) {
+      const sentence = how ?? row[last] ?? "";
+      const number = numbers.get(sentence) ?? String(numbers.size + 1);
+      if (!numbers.has(sentence)) yield csvLine(["", "How it was computed", number, "", sentence, "", ""]);
+      numbers.set(sentence, number);
       for (const [place, column] of columns.slice(1, last).entries()) {
         const cell = row[place + 1] ?? "";
         const unit = typeof cell === "object" && "unit" in cell ? cell.unit : "";
-        yield csvLine([title, block.title, row[0] ?? "", column, cell, unit, how ?? row[last] ?? ""]);
+        yield csvLine([title, block.title, row[0] ?? "", column, cell, unit, number]);
       }
     }
   }

@@ -106,6 +106,30 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
   });
 });
 
+test("every figure of the CSV leads to how it was computed, and each sentence stands in it once", () => {
+  const report = reportOf("x");
+  const [first] = report.upstreams;
+  if (first === undefined) throw new Error("there is no upstream");
+  const upstreams = ["email", "sms", "router"].map((name) => ({ ...first, upstream: name }));
+  const [head, ...lines] = cellsOf(text(csvOf({ ...report, upstreams })));
+  expect(head).toEqual(["about", "table", "row", "figure", "value", "unit", "how"]);
+  const sentences = new Map<string | undefined, string | undefined>();
+  let figures = 0;
+  for (const [, table, row, , value, , how] of lines) {
+    if (table === "How it was computed") {
+      expect(sentences.has(row)).toBe(false);
+      sentences.set(row, value);
+      continue;
+    }
+    // It stands above all that it is about.
+    expect(sentences.get(how)).toBeTruthy();
+    if (row === "Availability") expect(sentences.get(how)).toBe("ok / (ok + failed).");
+    figures += 1;
+  }
+  expect(figures).toBeGreaterThan(100);
+  expect(new Set(sentences.values()).size).toBe(sentences.size);
+});
+
 test("every number of the JSON has a sentence about how it was computed", () => {
   const { how, upstreams } = JSON.parse(text(jsonOf(reportOf("x"))));
   const told: Readonly<Record<string, string>> = {
