@@ -90,7 +90,7 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 }
 
 /** Another for another upstream. A file is told by its digest: a thousand upstreams may share a large one. */
-function textOf({ expect, body: sent, ...upstream }: Upstream): string {
+export function textOf({ expect, body: sent, ...upstream }: Upstream): string {
   const body = expect.body?.map((each) => ({ ...each, contract: each.contract?.digest }));
   const request = sent && "file" in sent ? [sent.file, sent.read?.digest] : sent;
   return JSON.stringify([upstream, request, { ...expect, body }]);

@@ -1,5 +1,5 @@
 import type { AppPolling } from "./polling.ts";
-import type { TransportParts } from "./probes.ts";
+import { textOf, type TransportParts } from "./probes.ts";
 import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { loadInThread } from "./load-thread.ts";
@@ -9,6 +9,7 @@ import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
+import { listing } from "../core/text/listing.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../adapters/log/logger.ts";
 
@@ -92,6 +93,7 @@ export class AppReload implements AsyncDisposable {
   async #reload(): Promise<ReloadResult> {
     const { configPath, environment, log, clock, stopping } = this.#parts;
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
+    const before = this.#config;
     const loaded = await loadInThread(configPath, environment);
     const faults = await this.#swap(loaded);
     const [fault] = faults;
@@ -105,7 +107,8 @@ export class AppReload implements AsyncDisposable {
     this.#told.clear();
     this.#last = { digest, parts, refused: undefined };
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
-    log.info({ upstreams: this.#config.upstreams.length }, "config reloaded");
+    const changes = changesOf(before, this.#config);
+    log.info({ upstreams: this.#config.upstreams.length, changes }, "config reloaded");
     return { kind: "reloaded" };
   }
 
@@ -154,6 +157,38 @@ export class AppReload implements AsyncDisposable {
     this.#proof = proof;
     return [];
   }
+}
+
+type Named = readonly (readonly [name: string, text: string])[];
+
+/** The names are those of the config, and what has one has another text once it was changed. */
+const PARTS: readonly (readonly [parts: string, partsOf: (config: Config) => Named])[] = [
+  ["upstreams", ({ upstreams }) => upstreams.map((each) => [each.name, textOf(each)])],
+  ["budgets", ({ budgets }) => budgets.map((each) => [each.name, JSON.stringify(each)])],
+  ["receivers", ({ notify = [] }) => notify.map((each) => [each.name, JSON.stringify(each)])],
+  [
+    "settings",
+    ({ web, log, fleet, denyAddresses }) =>
+      Object.entries({ web, log, fleet, deny_addresses: denyAddresses }).map(([name, value]) => [
+        name,
+        JSON.stringify(value ?? null),
+      ]),
+  ],
+];
+
+/** By name only: a value may be a secret. */
+function changesOf(before: Config, after: Config): readonly string[] {
+  return PARTS.flatMap(([parts, partsOf]) => {
+    const [old, now] = [new Map(partsOf(before)), new Map(partsOf(after))];
+    const changes = {
+      added: [...now.keys()].filter((name) => !old.has(name)),
+      removed: [...old.keys()].filter((name) => !now.has(name)),
+      changed: [...now.keys()].filter((name) => old.has(name) && old.get(name) !== now.get(name)),
+    };
+    return Object.entries(changes).flatMap(([how, names]) =>
+      names.length === 0 ? [] : `${parts} ${how}: ${listing(names)}`,
+    );
+  });
 }
 
 function sizesOf({ fleet }: Config): object | undefined {

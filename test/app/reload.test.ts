@@ -95,3 +95,66 @@ test("what is wrong with a config is told once where nobody asks, and again to w
   expect(await reload.run("asked")).toMatchObject({ kind: "refused" });
   expect(refusals()).toBe(2);
 });
+
+test("the log says what a reload changed, by name and with no value of it", async () => {
+  await using directory = await ConfigDirectory.create();
+  const written = (text: string): Record<string, unknown> => JSON.parse(text);
+  const lines: string[] = [];
+  const budget = (requests: number): object => ({ rate: { requests, per: "1s" } });
+  const upstream = (name: string, host = name): object => ({
+    name,
+    base_url: `https://${host}.example.com`,
+    auth: { none: true },
+    budget: "api",
+    every: "1m",
+  });
+  const hook = (variable: string): object => ({ kind: "webhook", url: { env: variable } });
+  const names = Array.from({ length: 12 }, (_, place) => `new-${place}`);
+  const before = JSON.stringify({
+    budgets: { api: budget(500), old: budget(50) },
+    upstreams: [upstream("email"), upstream("sms"), upstream("gone")],
+    notify: [{ name: "ops", ...hook("OPS_URL") }],
+  });
+  const after = JSON.stringify({
+    log: { level: "debug" },
+    budgets: { api: budget(600) },
+    upstreams: [upstream("email"), upstream("sms", "elsewhere"), ...names.map((name) => upstream(name))],
+    notify: [
+      { name: "ops", ...hook("OTHER_URL") },
+      { name: "pager", ...hook("OPS_URL") },
+    ],
+  });
+  const environment = { OPS_URL: "https://a.example/test-key-1", OTHER_URL: "https://b.example/test-key-2" };
+  const parts = partsOf(
+    await directory.write(after),
+    async () => [],
+    (line) => void lines.push(line),
+  );
+  const polling = {
+    exclusively: (change: () => Promise<readonly string[]>) => change(),
+    open: async () => ({ kind: "opened", what: new Map() }),
+    apply: () => {},
+  };
+  const changing = { ...parts, environment, polling, ledger: { change: () => {} } } as unknown as ReloadParts;
+  await using reload = new AppReload(await loaded(before, environment), changing);
+  expect(await reload.run("asked")).toEqual({ kind: "reloaded" });
+  expect(await reload.run("asked")).toEqual({ kind: "reloaded" });
+  const told = lines.map(written).filter(({ msg }) => msg === "config reloaded");
+  expect(told).toMatchObject([
+    {
+      upstreams: 14,
+      changes: [
+        "upstreams added: new-0, new-1, new-2, new-3, new-4, new-5, new-6, new-7, new-8, new-9 and 2 more",
+        "upstreams removed: gone",
+        "upstreams changed: sms",
+        "budgets removed: old",
+        "budgets changed: api",
+        "receivers added: pager",
+        "receivers changed: ops",
+        "settings changed: log",
+      ],
+    },
+    { upstreams: 14, changes: [] },
+  ]);
+  expect(lines.join("")).not.toMatch(/elsewhere|OTHER_URL|test-key/);
+});
