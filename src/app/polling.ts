@@ -20,7 +20,7 @@ import { type Quotas, spendOf } from "../core/budget/quotas.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { mostOf } from "../core/config/price.ts";
-import { type FleetView, healthIn } from "../core/fleet/fleet-status.ts";
+import { healthIn } from "../core/fleet/fleet-status.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Health } from "../core/poll/health.ts";
 import type { Poll } from "../core/poll/poll.ts";
@@ -34,7 +34,7 @@ import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { History } from "../core/history/history.ts";
-import { seenElsewhere, seenUntil } from "../core/history/incidents.ts";
+import { type SeenBefore, seenElsewhere, seenLast, seenUntil } from "../core/history/incidents.ts";
 import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -78,8 +78,8 @@ export class AppPolling implements AsyncDisposable {
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()), bytesForWaiting(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
-  /** How another replica saw upstreams that have not been polled here since they were gained. */
-  readonly #seenBefore = new Map<string, FleetView>();
+  /** How another replica, or this one before its start, saw upstreams that have not been polled here since. */
+  readonly #seenBefore = new Map<string, SeenBefore>();
   #config: Config;
   /** The supervisor was given this one. */
   #applied: Config;
@@ -260,10 +260,12 @@ export class AppPolling implements AsyncDisposable {
     this.#gone.delete(name);
     const restored = gone ?? store?.restored(name);
     const nowMs = clock.wallNow();
-    const before = this.#seenBefore.get(name);
+    const elsewhere = this.#seenBefore.get(name);
+    const before = elsewhere ?? (restored && seenLast(restored, schedule.longestGapMs));
+    if (before !== undefined) this.#seenBefore.set(name, before);
     const own = restored?.incidents ?? [];
     const incidents = seenUntil(
-      before === undefined ? own : seenElsewhere(name, own, before),
+      elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
       before?.lastPollAtMs ?? restored?.polls.at(-1)?.atMs,
       nowMs,
       schedule.longestGapMs,

@@ -128,6 +128,42 @@ test("an upstream that left the config while nothing ran: its incident ended whe
   polling.lose(["email"]);
 });
 
+const OPEN = { upstream: "email", state: "down", reason: "timeout", polls: 4, endedAtMs: undefined } as const;
+
+test.each([
+  ["up", "ok", [], 30_000],
+  ["down", "failed", [{ ...OPEN, startedAtMs: 1 }], 30_000],
+  ["throttled", "throttled", [{ ...OPEN, state: "throttled", startedAtMs: 1 }], 30_000],
+  // A failure that nobody has confirmed, what is of long ago, and what does not fit together.
+  ["unknown", "failed", [], 30_000],
+  ["unknown", "ok", [], 181_000],
+  ["unknown", "ok", [{ ...OPEN, startedAtMs: 1 }], 30_000],
+] as const)(
+  "after a restart an upstream is %s until its first poll: the last one was %s, %j, %i ms ago",
+  async (state, outcome, incidents, agoMs) => {
+    const schedule = { ...sampleUpstream().schedule, longestGapMs: 60_000 };
+    const email = sampleUpstream({ name: "email", schedule });
+    const { polling, clock, told } = opened([email], (nowMs) => ({
+      polls: [{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }],
+      failures: [],
+      incidents,
+      evidence: [],
+      minutes: [],
+      hours: [],
+      values: [],
+    }));
+    await using _ = polling;
+    await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+    const { health } = polling.conditionOf(email);
+    expect(health).toMatchObject({ state, isUp: { up: true, down: false }[state as string] });
+    expect(polling.recordOf("email")?.history.sinceMs).toBe(
+      state === "down" || state === "throttled" ? 1 : clock.wallNow(),
+    );
+    expect(told.filter(([, kind]) => kind === "health_changed")).toEqual([]);
+    polling.lose(["email"]);
+  },
+);
+
 const UPSTREAM = sampleUpstream({ name: "ai" });
 
 test("a failure in the network is counted within a minute where no other upstream is polled for hours", async () => {

@@ -116,7 +116,7 @@ function incidentIn(incident: Row): OpenIncident {
 }
 
 /** Whoever polls it next begins with it, as if it had been the one that polled. */
-export function healthIn({ state, isUp }: FleetView): Health {
+export function healthIn({ state, isUp }: Pick<FleetView, "state" | "isUp">): Health {
   return { ...UNKNOWN_HEALTH, state, isUp };
 }
 

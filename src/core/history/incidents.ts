@@ -1,8 +1,9 @@
 import type { FleetView } from "../fleet/fleet-status.ts";
-import type { HealthChange, HealthState } from "../poll/health.ts";
+import { type HealthChange, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../poll/health.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import { HOUR_MS } from "../time/duration.ts";
+import type { RestoredUpstream } from "./state.ts";
 
 export const INCIDENTS_KEPT = 50;
 
@@ -26,11 +27,32 @@ export function seenUntil(
   return [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older];
 }
 
+/** How another process saw an upstream last. */
+export type SeenBefore = Pick<FleetView, "state" | "isUp" | "sinceMs" | "lastPollAtMs" | "knownUntilMs"> &
+  Partial<Pick<FleetView, "incident" | "bulletin">>;
+
+/** Undefined where what is left of that process does not tell: its last poll has failed, and nobody has confirmed it. */
+export function seenLast(
+  { polls, incidents: [newest] }: Pick<RestoredUpstream, "polls" | "incidents">,
+  longestGapMs: number,
+): SeenBefore | undefined {
+  const last = polls.at(-1);
+  const open = newest?.endedAtMs === undefined ? newest : undefined;
+  if (last === undefined || (last.outcome === "ok") !== (open === undefined)) return undefined;
+  return {
+    state: open?.state ?? (last.degraded ? "degraded" : "up"),
+    isUp: open === undefined ? true : open.state === "down" ? false : undefined,
+    sinceMs: open?.startedAtMs,
+    lastPollAtMs: last.atMs,
+    knownUntilMs: last.atMs + SLOTS_UNTIL_UNKNOWN * longestGapMs,
+  };
+}
+
 /** Goes on with what another replica saw since: the incident that is open there, or that none is. */
 export function seenElsewhere(
   upstream: string,
   own: readonly Incident[],
-  { incident, sinceMs = 0 }: Pick<FleetView, "incident" | "sinceMs">,
+  { incident, sinceMs = 0 }: Pick<SeenBefore, "incident" | "sinceMs">,
 ): readonly Incident[] {
   const past = own
     .filter(({ startedAtMs }) => startedAtMs !== incident?.startedAtMs)

@@ -20,7 +20,7 @@ export type SavedPoll = {
   readonly cost?: Cost | undefined;
 };
 
-/** What one upstream continues with after a restart. Not its health: it has not been polled yet. */
+/** What one upstream continues with after a restart. Its health follows from its last poll and its newest incident. */
 export type RestoredUpstream = {
   /** The newest last, as are failures and buckets. */
   readonly polls: readonly PollStatus[];
