@@ -53,8 +53,10 @@ function* csvLines({ title, blocks }: Part, numbers: Map<Cell, string>): Generat
     for (const row of rows) {
       const sentence = how ?? row[last] ?? "";
       const number = numbers.get(sentence) ?? String(numbers.size + 1);
-      if (!numbers.has(sentence)) yield csvLine(["", "How it was computed", number, "", sentence, "", ""]);
-      numbers.set(sentence, number);
+      if (!numbers.has(sentence)) {
+        numbers.set(sentence, number);
+        yield csvLine(["", "How it was computed", number, "", sentence, "", ""]);
+      }
       for (const [place, column] of columns.slice(1, last).entries()) {
         const cell = row[place + 1] ?? "";
         const unit = typeof cell === "object" && "unit" in cell ? cell.unit : "";

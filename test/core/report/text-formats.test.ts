@@ -108,26 +108,25 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
 
 test("every figure of the CSV leads to how it was computed, and each sentence stands in it once", () => {
   const report = reportOf("x");
-  const [first] = report.upstreams;
-  if (first === undefined) throw new Error("there is no upstream");
-  const upstreams = ["email", "sms", "router"].map((name) => ({ ...first, upstream: name }));
+  const upstreams = ["email", "sms", "router"].flatMap((upstream) =>
+    report.upstreams.map((each) => ({ ...each, upstream })),
+  );
   const [head, ...lines] = cellsOf(text(csvOf({ ...report, upstreams })));
   expect(head).toEqual(["about", "table", "row", "figure", "value", "unit", "how"]);
-  const sentences = new Map<string | undefined, string | undefined>();
-  let figures = 0;
-  for (const [, table, row, , value, , how] of lines) {
-    if (table === "How it was computed") {
-      expect(sentences.has(row)).toBe(false);
-      sentences.set(row, value);
-      continue;
-    }
-    // It stands above all that it is about.
-    expect(sentences.get(how)).toBeTruthy();
-    if (row === "Availability") expect(sentences.get(how)).toBe("ok / (ok + failed).");
-    figures += 1;
-  }
-  expect(figures).toBeGreaterThan(100);
-  expect(new Set(sentences.values()).size).toBe(sentences.size);
+  const isSentence = ([, table]: readonly string[]): boolean => table === "How it was computed";
+  const told = lines.filter(isSentence);
+  const sentences = new Map(told.map(([, , number, , sentence]) => [number, sentence]));
+  expect(new Set(sentences.values()).size).toBe(told.length);
+  const figures = lines.filter((line) => !isSentence(line));
+  expect(figures.length).toBeGreaterThan(100);
+  const available = figures.filter(([, table, row]) => table === "Figures" && row === "Availability");
+  expect(available.map(([, , , , , , how]) => sentences.get(how))).toEqual(
+    Array.from({ length: 3 }, () => "ok / (ok + failed)."),
+  );
+  // It stands above all that it is about.
+  const first = (how = ""): number => lines.findIndex((line) => isSentence(line) && line[2] === how);
+  const early = figures.filter((line) => first(line[6]) < 0 || first(line[6]) > lines.indexOf(line));
+  expect(early).toEqual([]);
 });
 
 test("every number of the JSON has a sentence about how it was computed", () => {
