@@ -27,13 +27,10 @@ const PART_CHARS = 65_536;
 /** Reads the files at once, and writes in parts. Throws where one cannot be read. */
 export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQuestion): Generator<string> {
   const reports = new Map<string, UpstreamReport>();
-  // Those of one time zone have the same days, and of those that count in the same way the same column is read.
-  const alike = Map.groupBy(upstreams, ({ sla }) => JSON.stringify([sla?.timeZone, sla?.badUnit]));
-  for (const some of alike.values()) {
-    const { timeZone = "UTC", badUnit } = some[0]?.sla ?? {};
+  // Those of one time zone have the same days.
+  for (const [timeZone, some] of Map.groupBy(upstreams, ({ sla }) => sla?.timeZone ?? "UTC")) {
     const period = periodOf(asked, timeZone, nowMs);
-    const names = some.map(({ name }) => name);
-    const files = paths.map((path) => readOr(path, () => keptIn(path, names, period, badUnit)));
+    const files = paths.map((path) => readOr(path, () => keptIn(path, some, period)));
     for (const upstream of some) {
       const kept = files.flatMap((file) => file.get(upstream.name) ?? []);
       const together = {

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { BadUnit } from "../../core/config/config.ts";
-import { isObject } from "../../core/exchange/json-value.ts";
+import { isList } from "../../core/exchange/json-value.ts";
 import type { Period } from "../../core/report/period.ts";
 import {
   FIGURES,
@@ -9,6 +8,8 @@ import {
   type KeptCost,
   type KeptDay,
   type KeptIncident,
+  NOTHING,
+  type Reported,
 } from "../../core/report/report.ts";
 import { hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
@@ -19,29 +20,33 @@ import { StateFileError } from "./trouble.ts";
 
 const NAMED = "upstream IN (SELECT value FROM json_each(:upstreams))";
 
+/** Bad minutes are among the sums that follow these. */
+const SUMS: Readonly<Record<keyof Figures, string>> = {
+  polls: "total(polls)",
+  ok: "total(ok)",
+  failed: "total(failed)",
+  throttled: "total(throttled)",
+  rejected: "total(rejected)",
+  offline: "total(offline)",
+  withinObjective: "total(within_objective)",
+  okMs: "total(ok_duration_ms)",
+  slowestMs: "max(slowest_ok_ms)",
+  watchedMinutes: "total(watched_minutes)",
+  badMinutes: "0",
+  hoursWithoutMinutes: "total(watched_minutes IS NULL)",
+};
+
 /** A day is one range of the table's key, with the hours of all upstreams in it. Sorted a day at a time, they stay in memory. */
-function daysWith(badUnit: BadUnit | undefined): string {
-  const columns: Readonly<Record<keyof Figures, string>> = {
-    polls: "total(polls)",
-    ok: "total(ok)",
-    failed: "total(failed)",
-    throttled: "total(throttled)",
-    rejected: "total(rejected)",
-    offline: "total(offline)",
-    withinObjective: "total(within_objective)",
-    okMs: "total(ok_duration_ms)",
-    slowestMs: "max(slowest_ok_ms)",
-    watchedMinutes: "total(watched_minutes)",
-    badMinutes: `total(${badUnit === undefined ? 0 : badMinutes(badUnit)})`,
-    hoursWithoutMinutes: "count(*) - count(watched_minutes)",
-  };
-  const named = FIGURES.map((figure) => `${columns[figure]} AS ${figure}`).join(", ");
-  return `SELECT upstream, :day AS day, ${named} FROM hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream`;
+function dayWith(badMinutes: readonly string[]): string {
+  const sums = [...FIGURES.map((figure) => SUMS[figure]), ...badMinutes.map((column) => `total(${column})`)];
+  return `SELECT ${sums.join(", ")}, upstream FROM hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream`;
 }
 
-function badMinutes(badUnit: BadUnit): string {
-  if (badUnit === "all_failed") return "all_failed_minutes";
-  return failedMinutes(badUnit === "any_failed" ? 1 : badUnit.failures);
+/** The column of the minutes that are bad as its provider counts. */
+function badMinutesOf({ sla }: Reported): string {
+  if (sla === undefined) return "0";
+  if (sla.badUnit === "all_failed") return "all_failed_minutes";
+  return failedMinutes(sla.badUnit === "any_failed" ? 1 : sla.badUnit.failures);
 }
 
 const COSTS = `SELECT upstream, :month AS month, currency, total(polls) AS polls, total(units) AS units
@@ -60,36 +65,46 @@ const DAYS_AT_ONCE = 8;
 /** Reads a state file beside the daemon that writes it. By upstream. */
 export function keptIn(
   path: string,
-  names: readonly string[],
+  upstreams: readonly Reported[],
   { fromMs, days, months }: Period,
-  badUnit: BadUnit | undefined,
 ): ReadonlyMap<string, Kept> {
-  const upstreams = JSON.stringify(names);
-  const sql = daysWith(badUnit);
+  const named = { upstreams: JSON.stringify(upstreams.map(({ name }) => name)) };
+  const badColumnOf = new Map(upstreams.map((upstream) => [upstream.name, badMinutesOf(upstream)]));
+  const badColumns = [...new Set(badColumnOf.values())];
+  const sql = dayWith(badColumns);
   const found: NamedDay[] = [];
   for (let place = 0; place < days.length; place += DAYS_AT_ONCE) {
     const some = days.slice(place, place + DAYS_AT_ONCE);
-    const read = (database: DatabaseSync): readonly unknown[] => {
-      const day = requireVersion(database).prepare(sql);
-      return some.flatMap(({ name, fromMs: from, toMs: to }) =>
-        day.all({ day: name, from: hourOf(from), to: hourOf(to), upstreams }),
+    const read = (database: DatabaseSync): readonly (readonly unknown[])[] => {
+      const statement = requireVersion(database).prepare(sql);
+      // A row with a name for each sum takes four times the memory.
+      statement.setReturnArrays(true);
+      return some.map(({ fromMs: from, toMs: to }) =>
+        statement.all({ ...named, from: hourOf(from), to: hourOf(to) }),
       );
     };
-    // As SQLite gives it, a row takes four times the memory of a copy.
-    for (const row of readBeside(path, read)) if (isDay(row)) found.push({ ...row });
+    for (const [index, rows] of readBeside(path, read).entries()) {
+      for (const row of rows) {
+        const sums: readonly unknown[] = isList(row) ? row : [];
+        const upstream = String(sums.at(-1));
+        const badPlace = FIGURES.length + badColumns.indexOf(badColumnOf.get(upstream) ?? "");
+        const figures = figuresIn(sums, badPlace);
+        if (figures !== undefined) found.push({ upstream, day: some[index]?.name ?? "", ...figures });
+      }
+    }
   }
   const [costs, incidents] = readBeside(path, (database) => {
     const cost = requireVersion(database).prepare(COSTS);
     const ofMonths = months.flatMap(({ name, fromMs: from, toMs: to }) =>
-      cost.all({ month: name, from: hourOf(from), to: hourOf(to), upstreams }),
+      cost.all({ ...named, month: name, from: hourOf(from), to: hourOf(to) }),
     );
-    return [ofMonths, database.prepare(INCIDENTS).all({ upstreams, from: fromMs })] as const;
+    return [ofMonths, database.prepare(INCIDENTS).all({ ...named, from: fromMs })] as const;
   });
   const daysOf = Map.groupBy(found, ({ upstream }) => upstream);
   const costsOf = Map.groupBy(readRows(costs, costOf), ({ upstream }) => upstream);
   const incidentsOf = Map.groupBy(readRows(incidents, keptIncidentOf), ({ upstream }) => upstream);
   return new Map(
-    names.map((name) => [
+    upstreams.map(({ name }) => [
       name,
       {
         days: daysOf.get(name) ?? [],
@@ -112,9 +127,13 @@ function requireVersion(database: DatabaseSync): DatabaseSync {
 
 type NamedDay = KeptDay & { readonly upstream: string };
 
-/** Of a year they are tens of thousands: each is taken as it is, if it is what we would write. */
-function isDay(row: unknown): row is NamedDay {
-  return isObject(row) && FIGURES.every((figure) => Number(row[figure]) >= 0);
+/** Undefined where one of them is not what we would write. */
+function figuresIn(sums: readonly unknown[], badPlace: number): Figures | undefined {
+  const figures: Record<keyof Figures, number> = { ...NOTHING };
+  FIGURES.forEach((figure, place) => {
+    figures[figure] = Number(sums[figure === "badMinutes" ? badPlace : place]);
+  });
+  return FIGURES.every((figure) => figures[figure] >= 0) ? figures : undefined;
 }
 
 function costOf(row: Row): KeptCost & { readonly upstream: string } {

@@ -12,11 +12,17 @@ import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/d
 import { HOW } from "./how.ts";
 import type { Report, ReportedCost, ReportedIncident, ReportedMonth, UpstreamReport } from "./report.ts";
 
-/** `said` is what an upstream wrote: text from strangers. A number has its plain value too, and the unit of that. */
-export type Cell =
-  | string
-  | { readonly said: readonly string[] }
-  | { readonly text: string; readonly value: number | undefined; readonly unit: "" | "ms" | "ratio" };
+/** `said` is what an upstream wrote: text from strangers. */
+export type Cell = string | { readonly said: readonly string[] } | Figure;
+
+/** A number, in words only where somebody reads them: programs get its plain value and the unit of that. */
+export type Figure = { readonly value: number | undefined; readonly way: Way };
+
+type Way = { readonly unit: "" | "ms" | "ratio"; readonly text: (value: number) => string };
+
+export function figureText({ value, way }: Figure): string {
+  return value === undefined ? UNKNOWN : way.text(value);
+}
 
 export type Table = {
   readonly kind: "table";
@@ -106,7 +112,7 @@ function creditsIn({ sla, months }: UpstreamReport): string {
 function costsIn(costs: readonly ReportedCost[]): string {
   const byCurrency = Map.groupBy(costs, ({ currency }) => currency);
   const sums = [...byCurrency].map(
-    ([currency, some]) => `${money(some.reduce((sum, { amount }) => sum + amount, 0)).text} ${currency}`,
+    ([currency, some]) => `${MONEY.text(some.reduce((sum, { amount }) => sum + amount, 0))} ${currency}`,
   );
   return sums.length === 0 ? "no price" : sums.join(", ");
 }
@@ -277,8 +283,30 @@ function dayTable({ days, sla }: UpstreamReport): Table {
 
 const UNKNOWN = "–";
 
-function count(amount: number): Cell {
-  return { text: inThousands(amount), value: amount, unit: "" };
+const COUNT: Way = { unit: "", text: (amount) => inThousands(amount) };
+const RATIO: Way = { unit: "ratio", text: percent };
+const MONEY: Way = { unit: "", text: (amount) => formatMoney(Math.round(amount * UNITS_OF_MONEY)) };
+const LATENCY: Way = { unit: "ms", text: humanLatency };
+const TIME: Way = { unit: "ms", text: wholeSeconds };
+
+function count(value: number): Figure {
+  return { value, way: COUNT };
+}
+
+function ratio(value: number | undefined): Figure {
+  return { value, way: RATIO };
+}
+
+function money(value: number): Figure {
+  return { value, way: MONEY };
+}
+
+function latency(value: number | undefined): Figure {
+  return { value, way: LATENCY };
+}
+
+function time(value: number): Figure {
+  return { value, way: TIME };
 }
 
 /** Rounded down: 99.99996 % is not 100 %. */
@@ -286,20 +314,8 @@ function percent(part: number): string {
   return `${Math.floor(part * 1e6 + 1e-6) / 1e4} %`;
 }
 
-function ratio(part: number | undefined): Cell {
-  return { text: part === undefined ? UNKNOWN : percent(part), value: part, unit: "ratio" };
-}
-
-function money(amount: number): Cell & { readonly text: string } {
-  return { text: formatMoney(Math.round(amount * UNITS_OF_MONEY)), value: amount, unit: "" };
-}
-
-function latency(ms: number | undefined): Cell {
-  return { text: ms === undefined ? UNKNOWN : humanLatency(ms), value: ms, unit: "ms" };
-}
-
-/** To the second, as a provider counts it: `1 h 3 min 20 s`. */
-function time(ms: number): Cell {
+/** As a provider counts it: `1 h 3 min 20 s`. */
+function wholeSeconds(ms: number): string {
   const parts = [
     [Math.floor(ms / DAY_MS), "d"],
     [Math.floor((ms % DAY_MS) / HOUR_MS), "h"],
@@ -307,5 +323,5 @@ function time(ms: number): Cell {
     [Math.floor((ms % MINUTE_MS) / SECOND_MS), "s"],
   ] as const;
   const text = parts.flatMap(([amount, unit]) => (amount === 0 ? [] : [`${amount} ${unit}`])).join(" ");
-  return { text: text === "" ? "0 s" : text, value: ms, unit: "ms" };
+  return text === "" ? "0 s" : text;
 }

@@ -147,17 +147,15 @@ export function upstreamReport(
 ): UpstreamReport {
   const { name, schedule, latencyObjectiveMs, sla } = upstream;
   const byDay = Map.groupBy(days, ({ day }) => day);
-  const sumsIn = (spans: readonly Span[], { fromMs, toMs }: Pick<Span, "fromMs" | "toMs">): Sums => {
-    const those = added(spans.flatMap((day) => byDay.get(day.name) ?? []));
-    return sumsOf(those, Math.max(0, Math.min(toMs, nowMs) - fromMs), upstream);
+  // Of several files, each may have hours of the same day.
+  const daily = period.days.map((day) => ({ ...day, figures: added(byDay.get(day.name) ?? []) }));
+  const overMs = ({ fromMs, toMs }: Range): number => Math.max(0, Math.min(toMs, nowMs) - fromMs);
+  const sumsIn = (range: Range): Sums => {
+    const those = daily.filter(({ fromMs, toMs }) => fromMs >= range.fromMs && toMs <= range.toMs);
+    return sumsOf(added(those.map(({ figures }) => figures)), overMs(range), upstream);
   };
-  const sumsOfMonth = (month: Month): Sums =>
-    sumsIn(
-      period.days.filter(({ fromMs, toMs }) => fromMs >= month.fromMs && toMs <= month.toMs),
-      month,
-    );
-  const all = sumsIn(period.days, period);
-  const lengthMs = Math.max(0, Math.min(period.toMs, nowMs) - period.fromMs);
+  const all = sumsIn(period);
+  const lengthMs = overMs(period);
   return {
     upstream: name,
     schedule,
@@ -169,20 +167,20 @@ export function upstreamReport(
     ...all,
     watched: lengthMs === 0 ? 0 : all.watchedMs / lengthMs,
     sla,
-    months:
-      sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsOfMonth(month), sla, nowMs)),
+    months: sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsIn(month), sla, nowMs)),
     costs: costsIn(costs),
     incidents: incidents
       .map((incident) => incidentOf(incident, period, nowMs))
       .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs),
-    days: period.days.map((day) => ({
-      day: day.name,
-      fromMs: day.fromMs,
-      toMs: day.toMs,
-      ...sumsIn([day], day),
+    days: daily.map(({ name: day, figures, ...range }) => ({
+      day,
+      ...range,
+      ...sumsOf(figures, overMs(range), upstream),
     })),
   };
 }
+
+type Range = Pick<Span, "fromMs" | "toMs">;
 
 function added(all: readonly Figures[]): Figures {
   const sums: Record<keyof Figures, number> = { ...NOTHING };
@@ -193,7 +191,7 @@ function added(all: readonly Figures[]): Figures {
   return sums;
 }
 
-const NOTHING: Figures = {
+export const NOTHING: Figures = {
   polls: 0,
   ok: 0,
   failed: 0,

@@ -1,7 +1,7 @@
 /** A report as Markdown, CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
 
 import { escapeText } from "../text/escape.ts";
-import { type Cell, documentOf, type Part, type Table } from "./document.ts";
+import { type Cell, documentOf, figureText, type Part, type Table } from "./document.ts";
 import { HOW } from "./how.ts";
 import type { Report } from "./report.ts";
 
@@ -24,7 +24,7 @@ function markdownTable({ title, how, columns, rows }: Table): string {
 
 function markdownCell(cell: Cell): string {
   if (typeof cell === "string") return plain(cell);
-  return "said" in cell ? cell.said.map(code).join(" ") : plain(cell.text);
+  return "said" in cell ? cell.said.map(code).join(" ") : plain(figureText(cell));
 }
 
 function plain(text: string): string {
@@ -45,22 +45,25 @@ export function* csvOf(report: Report): Generator<string> {
   for (const part of documentOf(report)) yield* csvLines(part, numbers);
 }
 
+/** Cells that many lines have in common are written once. */
 function* csvLines({ title, blocks }: Part, numbers: Map<Cell, string>): Generator<string> {
+  const about = csvCell(title);
   for (const block of blocks) {
     if (block.kind === "paragraph") continue;
     const { columns, rows, how } = block;
-    const last = how === undefined ? columns.length - 1 : columns.length;
-    for (const row of rows) {
-      const sentence = how ?? row[last] ?? "";
+    const table = csvCell(block.title);
+    const figures = columns.slice(1, how === undefined ? -1 : undefined).map(csvCell);
+    for (const [first = "", ...cells] of rows) {
+      const sentence = how ?? cells.at(-1) ?? "";
       const number = numbers.get(sentence) ?? String(numbers.size + 1);
       if (!numbers.has(sentence)) {
         numbers.set(sentence, number);
         yield csvLine(["", "How it was computed", number, "", sentence, "", ""]);
       }
-      for (const [place, column] of columns.slice(1, last).entries()) {
-        const cell = row[place + 1] ?? "";
-        const unit = typeof cell === "object" && "unit" in cell ? cell.unit : "";
-        yield csvLine([title, block.title, row[0] ?? "", column, cell, unit, number]);
+      const before = `${about},${table},${csvCell(first)}`;
+      for (const [place, figure] of figures.entries()) {
+        const cell = cells[place] ?? "";
+        yield `${before},${figure},${csvLine([cell, unitOf(cell), number])}`;
       }
     }
   }
@@ -68,6 +71,10 @@ function* csvLines({ title, blocks }: Part, numbers: Map<Cell, string>): Generat
 
 function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+function unitOf(cell: Cell): string {
+  return typeof cell === "object" && "way" in cell ? cell.way.unit : "";
 }
 
 /** A spreadsheet takes what begins with these for a formula: behind an apostrophe it is a text. */

@@ -1,4 +1,4 @@
-import { type Cell, documentOf, type Table } from "../../core/report/document.ts";
+import { type Cell, documentOf, figureText, type Table } from "../../core/report/document.ts";
 import type { Report } from "../../core/report/report.ts";
 import { escaped } from "./markup.ts";
 import { htmlStart } from "./shell.ts";
@@ -48,6 +48,6 @@ function cellOf(cell: Cell): string {
 
 function textOf(cell: Cell): string {
   if (typeof cell === "string") return escaped(cell);
-  if ("value" in cell) return escaped(cell.text);
+  if ("value" in cell) return escaped(figureText(cell));
   return cell.said.map((said) => `<bdi><code>${escaped(said)}</code></bdi>`).join(" ");
 }

@@ -6,8 +6,12 @@ import { readBeside } from "../../../src/adapters/sqlite/quiet-file.ts";
 import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
+import { reportedOf } from "../../../src/core/report/report.ts";
 import { hourOf, DAY_MS } from "../../../src/core/time/duration.ts";
+import { sampleUpstream } from "../../support/samples.ts";
 import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
+
+const EMAIL = [reportedOf(sampleUpstream({ name: "email" }))];
 
 /** Slowly, so that a writer comes in between. Each of its batches adds as many to both tables. */
 function readSlowly(database: DatabaseSync): { readonly hours: number; readonly polls: number } {
@@ -77,7 +81,7 @@ test("a file of an earlier or a newer version is told, and so is one whose last 
     "UTC",
     NOW_MS + DAY_MS,
   );
-  const read = (): unknown => keptIn(bench.path, ["email"], period, undefined);
+  const read = (): unknown => keptIn(bench.path, EMAIL, period);
   expect(read()).toEqual(new Map([["email", { days: [], costs: [], incidents: [] }]]));
   bench.change("PRAGMA user_version = 9");
   expect(read).toThrow("was written by an earlier pacewatch: start this one once, which takes its steps");
@@ -95,7 +99,7 @@ test("the hours of a day are those from its midnight to the next, and no other u
   await thread.write(batchAt(NOW_MS, { polls: [...polls, savedAt(fromMs, undefined, "other")] }));
   await thread.close();
   const period = periodOf({ firstDay, lastDay: firstDay }, "UTC", NOW_MS + DAY_MS);
-  const [day] = keptIn(bench.path, ["email"], period, undefined).get("email")?.days ?? [];
+  const [day] = keptIn(bench.path, EMAIL, period).get("email")?.days ?? [];
   expect(day).toMatchObject({ polls: 3, ok: 3, watchedMinutes: 2 });
   expect(hourOf(fromMs) % 24).toBe(0);
 });
