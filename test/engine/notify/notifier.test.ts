@@ -460,6 +460,33 @@ test("a receiver that fails is tried again ever later, asks for its wait, and ke
   expect(world.logged.filter((line) => line.startsWith("cannot notify"))).toHaveLength(1);
 });
 
+test("after an answer that was lost the message is made anew: of what is so by then, and each ends under its id", async () => {
+  const world = await started(undefined, ["a", "b", "c"]);
+  const [a, b] = [world.fall("a"), world.fall("b")];
+  let isLost = true;
+  world.take = () =>
+    isLost ? { ...TAKEN, answers: { kind: "failed", detail: "", waitMs: 30 * SECOND_MS } } : TAKEN;
+  await world.clock.advance(15 * SECOND_MS);
+  isLost = false;
+  const c = world.fall("c");
+  world.rise("a");
+  await world.clock.advance(MINUTE_MS);
+  for (const name of ["b", "c"]) world.rise(name);
+  await world.clock.advance(MINUTE_MS);
+  const told = world.heard.map(({ message: { event, incident, isOver, members } }) => [
+    `${event} ${members.map(({ upstream }) => upstream).join(" ")}`,
+    incident,
+    isOver,
+  ]);
+  expect(told).toEqual([
+    ["down a b", a, false],
+    ["down b c", b, false],
+    ["up a", a, true],
+    ["up b c", b, true],
+  ]);
+  expect(c).not.toBe(b);
+});
+
 test("what a receiver refuses is told once and never again", async () => {
   const world = await started();
   world.take = () => ({ hears: true, answers: { kind: "refused", detail: "it answered 400" }, afterMs: 10 });
