@@ -123,7 +123,7 @@ export async function build(
     told: notifier.told,
   }));
   polling.apply(config, probing.what);
-  notify.start(sources, polling);
+  notify.start({ ...sources, polling });
   fleet?.start(reload.config, server.url);
   const watching = {
     clock,

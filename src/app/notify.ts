@@ -1,5 +1,6 @@
 import { openProbe } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
+import { ENDS_SOON_MS } from "../core/answer/credit.ts";
 import { type Config, DEFAULT_TLS, type Receiver, type SecretSource } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -116,9 +117,8 @@ async function post(
   }
 }
 
-/** An empty credit within this time is told; what is a little further away goes on. */
-const ENDING_MS = 3 * DAY_MS;
-const NEAR_MS = 4 * DAY_MS;
+/** What ends a little later than soon goes on, and does not begin. */
+const NEAR_MS = ENDS_SOON_MS + DAY_MS;
 const CONDITIONS_EVERY_MS = MINUTE_MS;
 
 export type NotifyParts = TransportParts & {
@@ -128,6 +128,8 @@ export type NotifyParts = TransportParts & {
 
 const ALONE: Hearing = { reign: "", told: undefined };
 
+type NotifySources = ViewSources & { readonly polling: AppPolling };
+
 type Written = { readonly of: string; readonly words: Words };
 
 /** Tells the receivers of the config what this process knows, and in a fleet what all replicas do. */
@@ -136,8 +138,7 @@ export class AppNotify {
   readonly #parts: NotifyParts;
   #config: Config;
   #upstreams: ReadonlyMap<string, Config["upstreams"][number]>;
-  #sources: ViewSources | undefined;
-  #polling: AppPolling | undefined;
+  #sources: NotifySources | undefined;
   #conditions: { readonly atMs: number; readonly all: ReadonlyMap<string, readonly Condition[]> } | undefined;
   /** For the board: an incident is put into words again once it has become another one. */
   readonly #written = new Map<string, Written>();
@@ -166,9 +167,8 @@ export class AppNotify {
   }
 
   /** Once all that it tells of is there. */
-  start(sources: ViewSources, polling: AppPolling): void {
+  start(sources: NotifySources): void {
     this.#sources = sources;
-    this.#polling = polling;
     this.notifier.start();
   }
 
@@ -188,19 +188,14 @@ export class AppNotify {
 
   /** Of upstreams that are polled here. */
   bulletins(): (upstream: string) => string | undefined {
-    const [sources, polling] = [this.#sources, this.#polling];
-    if (sources === undefined || polling === undefined || this.#config.notify === undefined)
-      return () => undefined;
+    const sources = this.#sources;
+    if (sources === undefined || this.#config.notify === undefined) return () => undefined;
     let status: Status | undefined;
-    return (name) => this.#bulletinOf(name, polling, sources, () => (status ??= statusView(sources)));
+    return (name) => this.#bulletinOf(name, sources, () => (status ??= statusView(sources)));
   }
 
-  #bulletinOf(
-    name: string,
-    polling: AppPolling,
-    sources: ViewSources,
-    statusNow: () => Status,
-  ): string | undefined {
+  #bulletinOf(name: string, sources: NotifySources, statusNow: () => Status): string | undefined {
+    const { polling } = sources;
     const oldestMs = this.#parts.clock.wallNow() - NEWS_MS;
     const history = polling.recordOf(name)?.history;
     const incidents = (history?.incidents ?? [])
@@ -229,10 +224,10 @@ export class AppNotify {
   }
 
   #view(): NotifierView {
-    const [sources, polling] = [this.#sources, this.#polling];
-    if (sources === undefined || polling === undefined) throw new Error("asked before the start");
+    const sources = this.#sources;
+    if (sources === undefined) throw new Error("asked before the start");
     const { web, fleet: configured } = this.#config;
-    const { fleet } = sources;
+    const { fleet, polling } = sources;
     const bulletins = new Map<string, Bulletin | undefined>();
     const bulletinOf = (name: string): Bulletin | undefined => {
       if (!bulletins.has(name)) bulletins.set(name, readBulletin(name, fleet?.viewOf(name)?.bulletin ?? ""));
@@ -320,8 +315,7 @@ function endingOf(
   what: Pick<Condition, "upstream" | "of" | "says">,
 ): readonly Condition[] {
   if (emptyAtMs === undefined || emptyAtMs - nowMs > NEAR_MS) return [];
-  const isNear = emptyAtMs - nowMs > ENDING_MS;
-  return [{ kind: "credit_ending", ...what, ...(isNear && { isNear }) }];
+  return [{ kind: "credit_ending", ...what, isNear: emptyAtMs - nowMs > ENDS_SOON_MS }];
 }
 
 /** What is wrong with this process itself. */

@@ -23,6 +23,8 @@ export const LONGEST_WINDOW_MS: number = WINDOW_MS["7d"];
 export const LEAST_OF_A_WINDOW = 0.5;
 /** Points that are a little older count too: polls once an hour are seldom within an hour of each other. */
 const MOST_OF_A_WINDOW = 1.05;
+/** An end within this time is told to people. */
+export const ENDS_SOON_MS: number = 3 * DAY_MS;
 /** Nobody needs to know of an end that is farther away. */
 const HORIZON_MS = 366 * DAY_MS;
 

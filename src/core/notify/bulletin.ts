@@ -66,10 +66,10 @@ function conditionIn(row: Row): Condition {
   return {
     kind: row.get("kind", oneOf(RECEIVER_EVENTS.filter((event) => event !== "up"))),
     upstream: row.get("upstream", optional(text)),
-    ...(row.get("of", optional(text)) !== undefined && { of: row.get("of", text) }),
+    of: row.get("of", optional(text)),
     says: row.get("says", text),
-    ...(row.get("isNear", optional(flag)) && { isNear: true }),
-    ...(row.get("sinceMs", optional(number)) !== undefined && { sinceMs: row.get("sinceMs", number) }),
+    isNear: row.get("isNear", optional(flag)),
+    sinceMs: row.get("sinceMs", optional(number)),
   };
 }
 

@@ -68,12 +68,12 @@ export type Condition = {
   /** Of this one of a fleet, where it is of no upstream. */
   readonly replica?: string | undefined;
   /** Of which of several: a value, a quota, a date. */
-  readonly of?: string;
+  readonly of?: string | undefined;
   readonly says: string;
   /** It is near enough to go on, and not to begin: so what hovers around a bound is told once. */
-  readonly isNear?: true;
+  readonly isNear?: boolean | undefined;
   /** Where that is known by itself. */
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
 };
 
 /** Undefined where it is of an upstream, or of the only process. */

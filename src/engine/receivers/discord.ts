@@ -1,5 +1,4 @@
 import { capText } from "../../core/text/escape.ts";
-import { isObject } from "../../core/exchange/json-value.ts";
 import { HOUR_MS } from "../../core/time/duration.ts";
 import { type Kind, post, textOf } from "./kind.ts";
 
@@ -21,10 +20,6 @@ export const discord: Kind = {
     posted.searchParams.set("wait", "true");
     return post(posted.href, { content, allowed_mentions: { parse: [] }, flags: WITHOUT_PREVIEWS });
   },
-  waitMs: (body, status) => {
-    // It restricts whoever asks again and again for a webhook that is gone.
-    if (status === NOT_FOUND) return HOUR_MS;
-    const seconds = isObject(body) ? body["retry_after"] : undefined;
-    return typeof seconds === "number" ? seconds * 1_000 : undefined;
-  },
+  // It restricts whoever asks again and again for a webhook that is gone.
+  waitMs: (_, status) => (status === NOT_FOUND ? HOUR_MS : undefined),
 };

@@ -1,9 +1,9 @@
 import { html, raw } from "hono/html";
+import { ENDS_SOON_MS } from "../../core/answer/credit.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import type { Status, UpstreamFacts, ShownPoint, ValueStatus } from "../../core/status/status.ts";
 import { ago, type Markup } from "./markup.ts";
 import { amount } from "./wording.ts";
-import { DAY_MS } from "../../core/time/duration.ts";
 
 const HEIGHT = 40;
 const LINE = 1.5;
@@ -27,8 +27,6 @@ export function creditsThatEnd({ values = [] }: UpstreamFacts, nowMs: number): M
     ${ending.map(({ name, credit }) => html`<strong>${name}:</strong> ${credit?.sentence} `)}
   </p>`;
 }
-
-const ENDS_SOON_MS = 3 * DAY_MS;
 
 function lastSeen(
   { value, seenAtMs, found, unit, credit }: ValueStatus,

@@ -192,8 +192,9 @@ export const DOCUMENTED_ANSWERS: readonly DocumentedAnswer[] = [
   { kind: "slack", status: 410, body: "channel_is_archived", is: "failed" },
   { kind: "slack", status: 429, headers: { "Retry-After": "30" }, body: "", is: "failed", againInS: 30 },
   { kind: "slack", status: 500, body: "rollup_error", is: "failed" },
-  // https://docs.discord.com/developers/resources/webhook#execute-webhook, of 204 without `wait`; and of 404, which must
-  // not be tried again and again, https://docs.discord.com/developers/topics/rate-limits
+  // https://docs.discord.com/developers/resources/webhook#execute-webhook, of 204 without `wait`. Of 429, whose header
+  // says no less than its body, and of 404, which must not be tried again and again,
+  // https://docs.discord.com/developers/topics/rate-limits
   { kind: "discord", status: 200, headers: JSON_TYPE, body: '{"id":"1"}', is: "delivered" },
   { kind: "discord", status: 204, body: "", is: "delivered" },
   {
