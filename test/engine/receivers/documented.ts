@@ -205,14 +205,6 @@ export const DOCUMENTED_ANSWERS: readonly DocumentedAnswer[] = [
     is: "failed",
     againInS: 65,
   },
-  {
-    kind: "discord",
-    status: 429,
-    headers: JSON_TYPE,
-    body: '{"retry_after":0.3}',
-    is: "failed",
-    againInS: 0.3,
-  },
   { kind: "discord", status: 404, headers: JSON_TYPE, body: '{"code":10015}', is: "failed", againInS: 3_600 },
   { kind: "discord", status: 400, headers: JSON_TYPE, body: '{"code":50035}', is: "refused" },
   // A workflow accepts, and runs after that: https://learn.microsoft.com/connectors/teams/
