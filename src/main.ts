@@ -1,9 +1,11 @@
 import { fstatSync, writeFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-
+import type { CheckOptions } from "./commands/check.ts";
+import type { ExplainCommand } from "./commands/explain.ts";
 import type { LinkOptions } from "./commands/links.ts";
 import type { CommandIo } from "./commands/loading.ts";
-import type { Used } from "./commands/quota.ts";
+import type { ProbeCommand } from "./commands/probe.ts";
+import type { QuotaOptions, Used } from "./commands/quota.ts";
 import type { ReportOptions } from "./commands/report.ts";
 import { messageOf } from "./core/text/escape.ts";
 import type { Address } from "./core/config/config.ts";
@@ -25,9 +27,11 @@ Exit codes:
   130, 143                    a later SIGINT or SIGTERM ended it at once
 `;
 
+/** A command is given these beside what its command line says. */
+type Io = CommandIo & { readonly wallNowMs: number };
 type ConfigOption = { readonly config: string };
-type JsonOption = { readonly json: boolean };
-type UpstreamOption = { readonly upstream?: string };
+/** The options that a command's line says. */
+type Said<Options> = ConfigOption & Omit<Options, keyof Io>;
 type DemoOption = { readonly seed: number; readonly dialect: string };
 type NotifyOption = { readonly test?: string | true; readonly dryRun?: string | true };
 type ListenOption = { readonly listen: Address | undefined };
@@ -97,9 +101,10 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .showHelpAfterError("(run with --help for usage)");
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).version(VERSION_LINE);
+  const configured = (usage: string, description: string): Command =>
+    command(usage, description).option("--config <file>", "the config file", "config/pacewatch.yaml");
 
-  command("run", "run the daemon: poll, and serve /metrics and the status page")
-    .addOption(configOption())
+  configured("run", "run the daemon: poll, and serve /metrics and the status page")
     .addOption(listenOption())
     .action(async ({ config, listen }: ConfigOption & ListenOption) => {
       const { run } = await import("./commands/run.ts");
@@ -107,42 +112,29 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       const log = createLogger({ level: "info" });
       exit(await run({ configPath: config, listen, environment, withdraw, log, events: process, err }), true);
     });
-  command("check", "validate the config, and prove that it fits the limits")
-    .addOption(configOption())
+  configured("check", "validate the config, and prove that it fits the limits")
     .addOption(jsonOption())
     .option("--no-secrets", "read no key and no file that it names; a variable for them need not be set")
-    .action(async (options: ConfigOption & JsonOption & { readonly secrets: boolean }) => {
+    .action(async (options: Said<CheckOptions>) => {
       const { check } = await import("./commands/check.ts");
-      exit(await check({ ...options, ...ioOf(options) }));
+      exit(await check(withIo(options)));
     });
-  command("probe [names...]", "poll once, now: all upstreams, or those named")
-    .addOption(configOption())
+  configured("probe [names...]", "poll once, now: all upstreams, or those named")
     .addOption(jsonOption())
     .option("--force", "poll even where the budget's share is over 50%", false)
-    .action(async (names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) => {
+    .action(async (names: string[], options: Said<ProbeCommand>) => {
       const { probe } = await import("./commands/probe.ts");
-      exit(await probe({ ...options, ...ioOf(options), names }));
+      exit(await probe({ ...withIo(options), names }));
     });
-  command("explain <file>", "say what a saved answer means, as curl -i prints it; - reads standard input")
-    .addOption(configOption())
+  configured("explain <file>", "say what a saved answer means, as curl -i prints it; - reads standard input")
     .addOption(jsonOption())
     .option("--upstream <name>", "judge it by what the config expects of this upstream")
-    .action(async (file: string, options: ConfigOption & JsonOption & UpstreamOption) => {
+    .action(async (file: string, options: Said<ExplainCommand>) => {
       const { explain } = await import("./commands/explain.ts");
       const { buffer } = await import("node:stream/consumers");
-      exit(
-        await explain({
-          ...ioOf(options),
-          file,
-          json: options.json,
-          upstream: options.upstream,
-          standardInput: () => buffer(process.stdin),
-          wallNowMs: Date.now(),
-        }),
-      );
+      exit(await explain({ ...withIo(options), file, standardInput: () => buffer(process.stdin) }));
     });
-  command("notify", "send a sample to the receivers of the config, and say what came back")
-    .addOption(configOption())
+  configured("notify", "send a sample to the receivers of the config, and say what came back")
     .addOption(new Option("--test [name]", "send to all of them, or to this one").conflicts("dryRun"))
     .addOption(new Option("--dry-run [name]", "print the requests without their secrets, and send nothing"))
     .action(async (options: ConfigOption & NotifyOption) => {
@@ -152,21 +144,19 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       const { notify } = await import("./commands/notify.ts");
       const which = dryRun ?? test;
       const name = typeof which === "string" ? which : undefined;
-      exit(await notify({ ...ioOf(options), name, isDry: dryRun !== undefined, wallNowMs: Date.now() }));
+      exit(await notify({ ...withIo(options), name, isDry: dryRun !== undefined }));
     });
-  command("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
-    .addOption(configOption())
+  configured("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
     .addOption(
       new Option("--used <amount>", "so many requests, or money such as 3.20EUR, as of now")
         .argParser(parseUsed)
         .makeOptionMandatory(),
     )
-    .action(async (budget: string, options: ConfigOption & { readonly used: Used }) => {
+    .action(async (budget: string, options: Said<QuotaOptions>) => {
       const { quota } = await import("./commands/quota.ts");
-      exit(await quota({ ...ioOf(options), budget, used: options.used, wallNowMs: Date.now() }));
+      exit(await quota({ ...withIo(options), budget }));
     });
-  command("report", "write what was seen of each upstream in a month, as evidence for its provider")
-    .addOption(configOption())
+  configured("report", "write what was seen of each upstream in a month, as evidence for its provider")
     .option("--upstream <name...>", "only these", [])
     .option("--month <month>", "such as 2026-10; the last one that is over unless said otherwise")
     .option("--from <day>", "the first day, such as 2026-10-01, in place of a month")
@@ -177,25 +167,23 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       "state files in place of the config's own: of a fleet, that of each replica",
       [],
     )
-    .action(async (options: ConfigOption & Omit<ReportOptions, keyof CommandIo | "wallNowMs">) => {
+    .action(async (options: Said<ReportOptions>) => {
       const { report } = await import("./commands/report.ts");
-      exit(await report({ ...options, ...ioOf(options), wallNowMs: Date.now() }));
+      exit(await report(withIo(options)));
     });
-  command("rules", "print Prometheus rules for this config: recordings and alerts")
-    .addOption(configOption())
+  configured("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the alerts link to; their runbooks are there too")
     .action(async (options: ConfigOption & LinkOptions) => {
       const { rules } = await import("./commands/rules.ts");
-      exit(await rules({ ...options, ...ioOf(options) }));
+      exit(await rules(withIo(options)));
     });
-  command("dashboard", "print the Grafana dashboard")
-    .addOption(configOption())
+  configured("dashboard", "print the Grafana dashboard")
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the panels link to")
     .action(async (options: ConfigOption & LinkOptions) => {
       const { dashboard } = await import("./commands/dashboard.ts");
-      exit(await dashboard({ ...options, ...ioOf(options) }));
+      exit(await dashboard(withIo(options)));
     });
   command("schema", "print the config's JSON Schema").action(async () => {
     const { configJsonSchemaText } = await import("./config/schema/json-schema.ts");
@@ -216,12 +204,8 @@ function withdraw(variables: readonly string[]): void {
   for (const name of variables) delete process.env[name];
 }
 
-function ioOf({ config }: ConfigOption): CommandIo {
-  return { configPath: config, environment, out, err };
-}
-
-function configOption(): Option {
-  return new Option("--config <file>", "the config file").default("config/pacewatch.yaml");
+function withIo<Options extends ConfigOption>(options: Options): Options & Io {
+  return { ...options, configPath: options.config, environment, out, err, wallNowMs: Date.now() };
 }
 
 function runbooksOption(): Option {

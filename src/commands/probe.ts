@@ -26,7 +26,7 @@ import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
 import { LeaseQueue } from "../engine/poll/lease-queue.ts";
-import { pollOnce, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
+import { pollOnce, type PollOnceParts, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { happenedPhases, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 import { counted } from "../core/exchange/json-value.ts";
@@ -49,57 +49,55 @@ const ANNOUNCE_WAITS_OVER_MS = 500;
  * the state file, unless a daemon has that open.
  */
 export async function probe(command: ProbeCommand): Promise<number> {
-  const { environment, err } = command;
+  const { environment, json, out } = command;
   const loaded = await loadOrRefuse(command, "everything");
   if (loaded === undefined) return 1;
-  const faults = faultsOf(loaded.config, command);
-  if (faults.length > 0) return refuse(command, faults);
-  const upstreams = chosen(loaded.config, command.names);
+  const { config } = loaded;
   const keys = new KnownKeys(proxyPasswords(environment).values());
-  const discreetErr = (text: string): void => err(keys.hide(text));
-  const warn = (_: object, message: string): void => discreetErr(`${message}\n`);
-  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
-  const names = new NameResolver({ clock: systemClock });
-  await using stack = new AsyncDisposableStack();
-  const store = await openCounts(loaded.config, log);
-  stack.defer(() => store?.close());
-  const own = new LocalLedger(loaded.config, systemClock, new Quotas(systemClock, store?.standing.quotas));
-  const ledger = store === undefined ? own : new JournaledLedger(own, store, systemClock);
-  const onBug = (error: unknown): void => discreetErr(`a bug in pacewatch: ${String(error)}\n`);
-  const queue = new LeaseQueue(ledger, systemClock, onBug);
-  const parts = { environment, keys, clock: systemClock, log, names };
-  await using largeAnswers = new LargeAnswers(systemClock);
-  await using tokens = new AppTokens({ ...parts, ledger, queue, onBug });
-  const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
-  if (unopened.length > 0) {
-    await closeProbes(probes);
-    return refuse(
-      { ...command, err: discreetErr },
-      unopened.map(({ fault }) => fault),
-    );
-  }
-  const windows = loaded.config.state === undefined ? new Map() : windowsInFile(loaded.config.state.path);
-  const results = await Promise.all(
-    upstreams.map(async (upstream) => {
-      const found = probes.get(upstream.name);
-      if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-      const result = await pollWithLease(
-        upstream,
-        found,
-        ledger,
-        { ...command, err: discreetErr },
-        largeAnswers.judge,
-      );
-      await found.close();
-      if (result === undefined) return undefined;
-      const { poll, advice } = result;
-      const limits = advice === undefined ? [] : limitsIn(advice, upstream, loaded.config, windows);
-      if (!command.json) command.out(describe(upstream, poll, limits));
-      return { upstream, poll, limits };
-    }),
+  const err = (line: string): void => command.err(keys.hide(`${line}\n`));
+  const upstreams = config.upstreams.filter(
+    ({ name }) => command.names.length === 0 || command.names.includes(name),
   );
+  const faults = faultsOf(config, upstreams, command);
+  for (const fault of faults) err(fault);
+  if (faults.length > 0) return 1;
+  const clock = systemClock;
+  const warn = (_: object, message: string): void => err(message);
+  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
+  const onBug = (error: unknown): void => err(`a bug in pacewatch: ${String(error)}`);
+  await using stack = new AsyncDisposableStack();
+  const store = await openCounts(config, log);
+  stack.defer(() => store?.close());
+  const own = new LocalLedger(config, clock, new Quotas(clock, store?.standing.quotas));
+  const ledger = store === undefined ? own : new JournaledLedger(own, store, clock);
+  const parts = { environment, keys, clock, log, names: new NameResolver({ clock }) };
+  const queue = new LeaseQueue(ledger, clock, onBug);
+  const largeAnswers = stack.use(new LargeAnswers(clock));
+  const tokens = stack.use(new AppTokens({ ...parts, ledger, queue, onBug }));
+  const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
+  stack.defer(() => closeProbes(probes));
+  for (const { fault } of unopened) err(fault);
+  if (unopened.length > 0) return 1;
+  const windows = config.state === undefined ? new Map() : windowsInFile(config.state.path);
+  const polls = upstreams.map(async (upstream): Promise<Result | undefined> => {
+    const found = probes.get(upstream.name);
+    if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
+    const result = await pollWithLease(upstream, found, ledger, {
+      clock,
+      judgeLarge: largeAnswers.judge,
+      nextPollId: () => `probe-${upstream.name}-${clock.wallNow().toString(36)}`,
+      onBug,
+      err,
+    });
+    if (result === undefined) return undefined;
+    const { poll, advice } = result;
+    const limits = advice === undefined ? [] : limitsIn(advice, upstream, config, windows);
+    if (!json) out(describe(upstream, poll, limits));
+    return { upstream, poll, limits };
+  });
+  const results = await Promise.all(polls);
   const polled = results.filter((result) => result !== undefined);
-  if (command.json) command.out(`${JSON.stringify(polled.map(asJson), undefined, 2)}\n`);
+  if (json) out(`${JSON.stringify(polled.map(asJson), undefined, 2)}\n`);
   return results.every((result) => result?.poll.outcome.kind === "ok") ? 0 : 1;
 }
 
@@ -112,24 +110,19 @@ async function openCounts({ state, budgets }: Config, log: Log): Promise<StateSt
   return undefined;
 }
 
-function refuse({ err }: ProbeCommand, faults: readonly string[]): number {
-  for (const fault of faults) err(`${fault}\n`);
-  return 1;
-}
-
-function chosen(config: Config, names: readonly string[]): readonly Upstream[] {
-  return names.length === 0 ? config.upstreams : config.upstreams.filter(({ name }) => names.includes(name));
-}
-
-function faultsOf(config: Config, { names, force }: ProbeCommand): readonly string[] {
-  const known = config.upstreams.map((upstream) => upstream.name);
+function faultsOf(
+  { upstreams: all, budgets }: Config,
+  upstreams: readonly Upstream[],
+  { names, force }: ProbeCommand,
+): readonly string[] {
+  const known = all.map((upstream) => upstream.name);
   const unknown = names
     .filter((name) => !known.includes(name))
-    .map((name) => `cannot probe: "NAME" must be one of ${listing(known)}, received ${name}`);
+    .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
   if (force) return unknown;
-  const used = new Set(chosen(config, names).flatMap((upstream) => upstream.budgets));
-  const large = config.budgets
-    .filter((budget) => used.has(budget.name) && budget.share > LARGEST_SHARE)
+  const used = new Set(upstreams.flatMap((upstream) => upstream.budgets));
+  const large = budgets
+    .filter(({ name, share }) => used.has(name) && share > LARGEST_SHARE)
     .map(
       ({ name, share }) =>
         `cannot probe: budget "${name}" gives ${Math.round(share * 100)}% of its limit to one process, and a daemon ` +
@@ -138,24 +131,18 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
   return [...unknown, ...large];
 }
 
+type PollParts = PollOnceParts & { readonly err: (line: string) => void };
+
 async function pollWithLease(
   upstream: Upstream,
   probe: Probe,
   ledger: Ledger,
-  command: ProbeCommand,
-  judgeLarge: LargeAnswers["judge"],
+  parts: PollParts,
 ): Promise<PollResult | undefined> {
-  const askedMs = systemClock.now();
-  const slot = { origin: "first" as const, atMs: askedMs };
-  const parts = {
-    clock: systemClock,
-    judgeLarge,
-    nextPollId: () => `probe-${upstream.name}-${systemClock.wallNow().toString(36)}`,
-    onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
-  };
-  const failure = probe.token === undefined ? undefined : await awaitToken(probe.token);
+  const slot = { origin: "first" as const, atMs: parts.clock.now() };
+  const failure = probe.token && (await awaitToken(probe.token));
   if (failure !== undefined) return withoutToken(slot, failure, parts);
-  const lease = await awaitLease(upstream, ledger, command);
+  const lease = await awaitLease(upstream, ledger, parts);
   if (lease === undefined) return undefined;
   const { signal } = new AbortController();
   const result = await pollOnce(upstream, probe, slot, lease, parts, signal);
@@ -198,26 +185,24 @@ async function awaitToken(token: Token): Promise<TokenFailure | undefined> {
 
 /** Undefined where a quota or a spend does not allow it. */
 async function awaitLease(
-  upstream: Upstream,
+  { name, budgets, price }: Upstream,
   ledger: Ledger,
-  command: ProbeCommand,
+  { clock, err }: PollParts,
 ): Promise<Lease | undefined> {
   const { signal } = new AbortController();
   for (let isFirst = true; ; isFirst = false) {
-    const decision = await ledger.take(upstream.budgets, mostOf(upstream.price));
+    const decision = await ledger.take(budgets, mostOf(price));
     if (decision.kind === "granted") return decision.lease;
     if (decision.cause === "quota") {
-      command.err(
-        `${upstream.name}: not polled, as budget "${decision.budget}" has too little left to use\n`,
-      );
+      err(`${name}: not polled, as budget "${decision.budget}" has too little left to use`);
       return undefined;
     }
-    const waitMs = decision.untilMs - systemClock.now();
+    const waitMs = decision.untilMs - clock.now();
     if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {
       const why = "this process does not know what was sent just before it started";
-      command.err(`${upstream.name}: waiting ${formatMs(waitMs)} for its budget (${why})\n`);
+      err(`${name}: waiting ${formatMs(waitMs)} for its budget (${why})`);
     }
-    await systemClock.sleep(waitMs, signal);
+    await clock.sleep(waitMs, signal);
   }
 }
 
