@@ -54,6 +54,7 @@ class UndiciProbe implements Probe {
   readonly #builder: RequestBuilder;
   readonly #redactor: SecretRedactor;
   readonly #running = new Map<RequestInFlight, Promise<Observation>>();
+  #signal: AbortSignal | undefined;
   #kept: ClientSlot | undefined;
   #isClosed = false;
 
@@ -67,26 +68,35 @@ class UndiciProbe implements Probe {
   }
 
   poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
+    this.#listenTo(signal);
     const request = new RequestInFlight(this.#options, this.#route, mayWrite);
-    const cutOff = (): void => request.cancel("the poll was cancelled");
-    if (signal.aborted || this.#isClosed) cutOff();
-    signal.addEventListener("abort", cutOff);
-    const polled = this.#poll(request, pollId).finally(() => {
-      signal.removeEventListener("abort", cutOff);
-      this.#running.delete(request);
-    });
+    if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
+    const polled = this.#poll(request, pollId);
     this.#running.set(request, polled);
     return polled;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#signal?.removeEventListener("abort", this.#cutOff);
     const running = [...this.#running];
     for (const [request] of running) request.cancel("the probe was closed");
     await Promise.allSettled(running.map(([, polled]) => polled));
     await this.#kept?.destroy();
     this.#kept = undefined;
   }
+
+  /** Once: all polls of one upstream come with the same signal. */
+  #listenTo(signal: AbortSignal): void {
+    if (signal === this.#signal) return;
+    this.#signal?.removeEventListener("abort", this.#cutOff);
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#cutOff);
+  }
+
+  readonly #cutOff = (): void => {
+    for (const request of this.#running.keys()) request.cancel("the poll was cancelled");
+  };
 
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
   async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
@@ -100,13 +110,17 @@ class UndiciProbe implements Probe {
       request.failWith(error);
     }
     const answer = await request.ended;
-    const decoded = this.#decode(request, answer);
-    const exchange = decoded ?? answer;
-    if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
-    else if (slot !== undefined) this.#keep(slot);
-    const large = decoded === undefined ? this.#handOver(request) : undefined;
-    if (large === undefined) request.releaseMemory();
-    return request.observation(this.#shown(exchange), this.#redactor.hide, large);
+    try {
+      const decoded = this.#decode(request, answer);
+      const exchange = decoded ?? answer;
+      if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
+      else if (slot !== undefined) this.#keep(slot);
+      const large = decoded === undefined ? this.#handOver(request) : undefined;
+      if (large === undefined) request.releaseMemory();
+      return request.observation(this.#shown(exchange), this.#redactor.hide, large);
+    } finally {
+      this.#running.delete(request);
+    }
   }
 
   /** Waits for nothing: a request that ended meanwhile would still be sent. */

@@ -5,7 +5,6 @@ import type { Observation } from "../../core/exchange/exchange.ts";
 import type {
   WaitReason,
   Probe,
-  Ticket,
   Token,
   TokenFailure,
   TokenStanding,
@@ -66,9 +65,13 @@ type HeldToken = {
 };
 
 type Request =
-  /** Not before it is due. */
-  | { readonly kind: "coming" }
-  | { readonly kind: "queued"; readonly ticket: Ticket; readonly dueAtMs: number }
+  /** Until the next one is allowed, then for its lease. */
+  | {
+      readonly kind: "waiting";
+      readonly dueAtMs: number;
+      /** Tells why it has no lease yet, where it waits for one. */
+      readonly leave: () => WaitReason | undefined;
+    }
   | { readonly kind: "sent" };
 
 const GONE_EARLY: TokenFailure = {
@@ -96,7 +99,6 @@ export class TokenSource {
   #request: Request | undefined;
   #ended: Promise<void> = Promise.resolve();
   #lastSentMs = Number.NEGATIVE_INFINITY;
-  #notBeforeMs = Number.NEGATIVE_INFINITY;
   /** The token endpoint asked not to be asked before. */
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
   /** The one that the last request was made with. */
@@ -139,23 +141,28 @@ export class TokenSource {
   /** A request in flight is cut off. Nobody waits any more. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#leaveQueue();
+    this.#leave();
     await this.#ended;
     await this.#parts.probe.close();
+  }
+
+  /** Each failure in a row doubles the wait for the next request, up to a bound. */
+  get #notBeforeMs(): number {
+    const gaps = Math.min(2 ** Math.max(0, this.#failuresInARow - 1), MOST_GAPS);
+    return Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, this.#pausedUntilMs);
   }
 
   #ask(waiter: TokenWaiter): TokenStanding {
     const nowMs = this.#parts.clock.now();
     if (this.#failure !== undefined || this.#isRejected) void this.#lookAtSecret().catch(this.#parts.onBug);
-    const isDue = nowMs >= this.#notBeforeMs && !this.#closing.signal.aborted;
+    const untilDueMs = this.#closing.signal.aborted ? Infinity : this.#notBeforeMs - nowMs;
+    const isDue = untilDueMs <= 0;
     const held = this.#isUsable() ? this.#held : undefined;
     if (held !== undefined && !(held.isRejected && (isDue || this.#request !== undefined))) {
       if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.requestedAt.nowMs + held.usableMs);
       return { kind: "usable" };
     }
-    if (isDue) this.#fetch(waiter.dueAtMs);
-    else if (this.#failure === undefined && this.#notBeforeMs - nowMs <= SOON_MS)
-      this.#fetchSoon(waiter.dueAtMs);
+    if (isDue || (this.#failure === undefined && untilDueMs <= SOON_MS)) this.#fetch(waiter.dueAtMs);
     if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? GONE_EARLY };
     this.#waiters.add(waiter);
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
@@ -179,50 +186,49 @@ export class TokenSource {
     if (used === undefined || secret === used || this.#secret !== used || this.#request !== undefined) return;
     this.#secret = secret;
     this.#failuresInARow = 0;
-    this.#notBeforeMs = Math.max(this.#lastSentMs + TOKEN_GAP_MS, this.#pausedUntilMs);
     if (this.#held !== undefined) this.#held.isRejected = true;
   }
 
   #withdraw(waiter: TokenWaiter): WaitReason {
     this.#waiters.delete(waiter);
-    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
-    const { dueAtMs } = this.#request;
-    const reason = this.#leaveQueue();
+    const request = this.#request;
+    const reason = this.#leave();
     // Whoever takes its place asks right after this.
-    if (this.#waiters.size > 0) this.#fetch(dueAtMs);
-    return reason;
+    if (request?.kind === "waiting" && this.#waiters.size > 0) this.#fetch(request.dueAtMs);
+    return reason ?? { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
   }
 
-  #leaveQueue(): WaitReason {
-    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
-    const reason = this.#request.ticket.withdraw();
+  #leave(): WaitReason | undefined {
+    if (this.#request?.kind !== "waiting") return undefined;
+    const { leave } = this.#request;
     this.#request = undefined;
-    return reason;
+    return leave();
   }
 
-  #fetchSoon(dueAtMs: number): void {
-    if (this.#request !== undefined || this.#closing.signal.aborted) return;
-    const coming: Request = { kind: "coming" };
-    this.#request = coming;
-    const { clock, onBug } = this.#parts;
-    const fetchWhenDue = (): void => {
-      if (this.#request !== coming) return;
-      this.#request = undefined;
-      if (this.#waiters.size === 0) return;
-      // A timer may fire a fraction too early.
-      if (clock.now() < this.#notBeforeMs) this.#fetchSoon(dueAtMs);
-      else if (!this.#closing.signal.aborted) this.#fetch(dueAtMs);
-    };
-    clock
-      .sleep(this.#notBeforeMs - clock.now(), this.#closing.signal)
-      .then(fetchWhenDue)
-      .catch(onBug);
-  }
-
+  /** One request for all that wait, as urgent as the most urgent of them. */
   #fetch(dueAtMs: number): void {
     if (this.#request?.kind === "sent") return;
-    if (this.#request?.kind === "queued" && this.#request.dueAtMs <= dueAtMs) return;
-    this.#leaveQueue();
+    if (this.#request !== undefined && this.#request.dueAtMs <= dueAtMs) return;
+    this.#leave();
+    const waitMs = this.#notBeforeMs - this.#parts.clock.now();
+    const leave = waitMs > 0 ? this.#fetchIn(waitMs, dueAtMs) : this.#enterQueue(dueAtMs);
+    this.#request = { kind: "waiting", dueAtMs, leave };
+  }
+
+  /** Returns what ends the wait. */
+  #fetchIn(waitMs: number, dueAtMs: number): () => undefined {
+    const { clock, onBug } = this.#parts;
+    const withdrawn = new AbortController();
+    const fetchNow = (): void => {
+      if (withdrawn.signal.aborted) return;
+      this.#request = undefined;
+      this.#fetch(dueAtMs);
+    };
+    clock.sleep(waitMs, withdrawn.signal).then(fetchNow).catch(onBug);
+    return () => void withdrawn.abort();
+  }
+
+  #enterQueue(dueAtMs: number): () => WaitReason {
     const { queue, budgets, clock } = this.#parts;
     const ticket = queue.enter({
       mostCost: 0,
@@ -238,14 +244,13 @@ export class TokenSource {
         this.#failed({ detail: "no access token: its request got no lease", isRefusal: false });
       },
     });
-    this.#request = { kind: "queued", ticket, dueAtMs };
+    return () => ticket.withdraw();
   }
 
   async #send(lease: Lease): Promise<void> {
     const { clock, probe } = this.#parts;
     const requestedAt = momentOf(clock);
     this.#lastSentMs = requestedAt.nowMs;
-    this.#notBeforeMs = requestedAt.nowMs + TOKEN_GAP_MS;
     let observation: Observation | undefined;
     try {
       this.#secret = await this.#parts.secret();
@@ -304,15 +309,13 @@ export class TokenSource {
     return waitMs ?? 0;
   }
 
-  /** Each failure in a row doubles the wait, up to a bound. The token that is held is used until it expires. */
+  /** The token that is held is used until it expires. */
   #failed(failure: TokenFailure, pauseMs = 0): void {
     const { clock, ledger, budgets, fields, log } = this.#parts;
-    const gaps = Math.min(2 ** this.#failuresInARow, MOST_GAPS);
     this.#failuresInARow += 1;
     const nowMs = clock.now();
     const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budgets).maxPauseMs);
     this.#pausedUntilMs = nowMs + forMs;
-    this.#notBeforeMs = Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, this.#pausedUntilMs);
     this.#failure = failure;
     if (!this.#closing.signal.aborted) {
       const seconds = Math.round((this.#notBeforeMs - nowMs) / 1_000);
