@@ -118,7 +118,7 @@ function faultsOf(
   const known = all.map((upstream) => upstream.name);
   const unknown = names
     .filter((name) => !known.includes(name))
-    .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
+    .map((name) => `cannot probe: "NAME" must be one of ${listing(known)}, received ${name}`);
   if (force) return unknown;
   const used = new Set(upstreams.flatMap((upstream) => upstream.budgets));
   const large = budgets
