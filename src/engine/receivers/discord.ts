@@ -1,6 +1,7 @@
 import { capText } from "../../core/text/escape.ts";
 import { HOUR_MS } from "../../core/time/duration.ts";
-import { type Kind, post, textOf } from "./kind.ts";
+import { isObject } from "../../core/exchange/json-value.ts";
+import { type Kind, msOf, post, textOf } from "./kind.ts";
 
 /** A message has at most 2,000 characters. */
 const LONGEST = 2_000;
@@ -21,5 +22,6 @@ export const discord: Kind = {
     return post(posted.href, { content, allowed_mentions: { parse: [] }, flags: WITHOUT_PREVIEWS });
   },
   // It restricts whoever asks again and again for a webhook that is gone.
-  waitMs: (_, status) => (status === NOT_FOUND ? HOUR_MS : undefined),
+  waitMs: (body, status) =>
+    status === NOT_FOUND ? HOUR_MS : msOf(isObject(body) ? body["retry_after"] : undefined),
 };

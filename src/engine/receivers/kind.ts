@@ -44,6 +44,10 @@ export function withoutLinks(text: string): string {
   return text.replaceAll(/:\/\/|@|www\.|(?<=\w)\.(?=[a-z])/gi, "$&\u200b");
 }
 
+export function msOf(seconds: unknown): number | undefined {
+  return typeof seconds === "number" ? seconds * 1_000 : undefined;
+}
+
 export function isoOf(atMs: number): string {
   return new Date(atMs).toISOString();
 }

@@ -1,6 +1,6 @@
 import { isObject } from "../../core/exchange/json-value.ts";
 import { capText } from "../../core/text/escape.ts";
-import { type Kind, post, textOf } from "./kind.ts";
+import { type Kind, msOf, post, textOf } from "./kind.ts";
 
 /** A message has at most 4,096 characters. */
 const LONGEST = 4_096;
@@ -25,7 +25,6 @@ export const telegram: Kind = {
   },
   waitMs: (body) => {
     const { parameters } = isObject(body) ? body : {};
-    const seconds = isObject(parameters) ? parameters["retry_after"] : undefined;
-    return typeof seconds === "number" ? seconds * 1_000 : undefined;
+    return msOf(isObject(parameters) ? parameters["retry_after"] : undefined);
   },
 };

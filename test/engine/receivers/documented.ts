@@ -192,8 +192,8 @@ export const DOCUMENTED_ANSWERS: readonly DocumentedAnswer[] = [
   { kind: "slack", status: 410, body: "channel_is_archived", is: "failed" },
   { kind: "slack", status: 429, headers: { "Retry-After": "30" }, body: "", is: "failed", againInS: 30 },
   { kind: "slack", status: 500, body: "rollup_error", is: "failed" },
-  // https://docs.discord.com/developers/resources/webhook#execute-webhook, of 204 without `wait`. Of 429, whose header
-  // says no less than its body, and of 404, which must not be tried again and again,
+  // https://docs.discord.com/developers/resources/webhook#execute-webhook, of 204 without `wait`. Of 429, where header
+  // or body tell how long, and of 404, which must not be tried again and again,
   // https://docs.discord.com/developers/topics/rate-limits
   { kind: "discord", status: 200, headers: JSON_TYPE, body: '{"id":"1"}', is: "delivered" },
   { kind: "discord", status: 204, body: "", is: "delivered" },
@@ -204,6 +204,14 @@ export const DOCUMENTED_ANSWERS: readonly DocumentedAnswer[] = [
     body: '{"message":"You are being rate limited.","retry_after":64.57,"global":false}',
     is: "failed",
     againInS: 65,
+  },
+  {
+    kind: "discord",
+    status: 429,
+    headers: JSON_TYPE,
+    body: '{"retry_after":1.5}',
+    is: "failed",
+    againInS: 1.5,
   },
   { kind: "discord", status: 404, headers: JSON_TYPE, body: '{"code":10015}', is: "failed", againInS: 3_600 },
   { kind: "discord", status: 400, headers: JSON_TYPE, body: '{"code":50035}', is: "refused" },
