@@ -41,15 +41,16 @@ const STATE_STORE_DOWN: Alert = {
   description: `The state file at {{ $labels.instance }} was not writable for ${queryValue(`count_over_time((pacewatch_state_store_up{${OF_INSTANCE}} == 0)[1h:1m]) * 60`, "humanizeDuration", "some time")} of the last hour. Polls continue, but a restart would lose the newest history and quota usage.`,
 };
 
-/** What falls together waits for a minute at most, and a receiver may ask for a short pause. */
+/** What falls together waits for a minute at most, and a receiver may ask for a short pause. What it refused is lost. */
 const NOTIFICATIONS_STUCK: Alert = {
   alert: "PacewatchNotificationsStuck",
   severity: "ticket",
-  expr: "max by (job, instance, receiver) (pacewatch_notifications_oldest_pending_seconds) > 300",
+  expr: `max by (job, instance, receiver) (pacewatch_notifications_oldest_pending_seconds) > 300
+or sum by (job, instance, receiver) (increase(pacewatch_notifications_total{outcome="refused"}[1h])) > 0`,
   holdsFor: "5m",
   summary: "Pacewatch at {{ $labels.instance }} cannot notify {{ $labels.receiver }}",
   description:
-    "The receiver {{ $labels.receiver }} should know something for {{ $value | humanizeDuration }} that Pacewatch at {{ $labels.instance }} could not tell it. It is told when it takes messages again.",
+    "The receiver {{ $labels.receiver }} should know something that Pacewatch at {{ $labels.instance }} could not tell it: it took no message for more than five minutes, or refused one within the last hour. What it refused is not sent again.",
 };
 
 export const PACEWATCH_ALERTS: RuleGroup = {
