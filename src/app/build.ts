@@ -78,7 +78,7 @@ export async function build(
     holdings,
   });
   fleet = opened.what.fleet?.join({
-    views: () => fleetViews(polling, ledger, clock, notify.bulletins()),
+    views: (isWhole) => fleetViews(polling.toTell(isWhole), polling, ledger, clock, notify.bulletins()),
     toldRecords: (replica, isEldest) => notify.records(replica, isEldest),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),

@@ -26,8 +26,8 @@ import { openKey, type KeyParts } from "./probes.ts";
 export type Replica = Omit<FleetEvents, "records"> & {
   /** For the replica that tells people of the whole fleet. */
   toldRecords(replica: string, isEldest: boolean): Iterable<readonly [string, string]>;
-  /** How it sees the upstreams that it polls. */
-  views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;
+  /** How it sees the upstreams that it polls: all, or those of which something was heard since it was asked last. */
+  views(isWhole: boolean): Iterable<readonly [string, Omit<FleetView, "vantage">]>;
 };
 
 export type FleetParts = KeyParts & {
@@ -117,7 +117,7 @@ export class AppFleet {
       holdings,
       budgets: ledger,
       isSharded: fleet.mode === "shard",
-      events: { ...replica, records: () => this.#records() },
+      events: { ...replica, records: (isWhole) => this.#records(isWhole) },
       random: Math.random,
     });
     ledger.tellBy(
@@ -279,13 +279,12 @@ export class AppFleet {
     });
   }
 
-  #records(): ReadonlyMap<string, string> {
+  *#records(isWhole: boolean): Generator<readonly [string, string]> {
     const { fleet, replica } = this.#joined;
     const { mode, name } = fleet;
-    const views = [...replica.views()].map(
-      ([upstream, view]) => [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })] as const,
-    );
-    return new Map([...replica.toldRecords(name, this.#membership.isEldest), ...views]);
+    yield* replica.toldRecords(name, this.#membership.isEldest);
+    for (const [upstream, view] of replica.views(isWhole))
+      yield [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })];
   }
 }
 

@@ -78,6 +78,8 @@ export class AppPolling implements AsyncDisposable {
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()), bytesForWaiting(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
+  /** Something was heard of these upstreams that others were not told yet. */
+  readonly #untold = new Set<string>();
   /** How another replica, or this one before its start, saw upstreams that have not been polled here since. */
   readonly #seenBefore = new Map<string, SeenBefore>();
   #config: Config;
@@ -133,6 +135,14 @@ export class AppPolling implements AsyncDisposable {
   /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
   recordOf(upstream: string): UpstreamRecord | undefined {
     return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
+  }
+
+  /** All upstreams polled here, or those of which something was heard since this was asked last. */
+  toTell(isWhole: boolean): readonly Upstream[] {
+    const untold = new Set(this.#untold);
+    this.#untold.clear();
+    const { upstreams } = this.#applied;
+    return isWhole ? upstreams : upstreams.filter(({ name }) => untold.has(name));
   }
 
   /** Of the last poll, here or where it was polled before. */
@@ -307,6 +317,7 @@ export class AppPolling implements AsyncDisposable {
     const { clock, log, store, notifier } = this.#parts;
     return [
       new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
+      { record: () => void this.#untold.add(name) },
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
     ];

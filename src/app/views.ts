@@ -7,7 +7,7 @@ import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
 import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
 import { spendOf } from "../core/budget/quotas.ts";
-import type { Budget, Config, Fleet } from "../core/config/config.ts";
+import type { Budget, Config, Fleet, Upstream } from "../core/config/config.ts";
 import { UNITS_OF_MONEY } from "../core/config/price.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
@@ -167,41 +167,40 @@ export async function columnsInFile(
   return store?.columns({ upstream, ...spanOf(range, clock.wallNow()), columnMs: range.columnMs });
 }
 
-/** How this replica sees what it polls, in short: it tells the other replicas. */
-export function fleetViews(
+/** How this replica sees these upstreams, if it polls them, in short: it tells the other replicas. */
+export function* fleetViews(
+  upstreams: Iterable<Upstream>,
   polling: AppPolling,
   ledger: RunningLedger,
   clock: Clock,
   bulletinOf: (upstream: string) => string | undefined,
-): ReadonlyMap<string, Omit<FleetView, "vantage">> {
+): Generator<readonly [string, Omit<FleetView, "vantage">]> {
   const aheadMs = clock.wallNow() - clock.now();
-  return new Map(
-    polling.applied.upstreams.flatMap((upstream) => {
-      const { name, budgets, schedule } = upstream;
-      const history = polling.recordOf(name)?.history;
-      if (history === undefined) return [];
-      const { health, pausedUntilMs } = polling.conditionOf(upstream);
-      const restraint = ledger.restraint(budgets);
-      const lastPollAtMs = polling.lastPollAtMs(name);
-      // Who is asked for silence, or for few polls, does not know less by that.
-      const slots = SLOTS_UNTIL_UNKNOWN * (restraint.isYielding ? YIELD_KEEPS_ONE_IN : 1);
-      const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs, restraint.pausedUntilMs + aheadMs);
-      // Rounded: the two clocks are read a little apart, and what has not changed is not told again.
-      const knownUntilMs = Math.ceil((askedUntilMs + slots * schedule.longestGapMs) / SECOND_MS) * SECOND_MS;
-      const newest = history.newestIncident;
-      const view = {
-        state: health.state,
-        isUp: health.isUp,
-        sinceMs: history.sinceMs,
-        lastPollAtMs,
-        lastDurationMs: history.lastPoll?.durationMs,
-        knownUntilMs,
-        incident: newest?.endedAtMs === undefined ? newest : undefined,
-        bulletin: bulletinOf(name),
-      };
-      return [[name, view] as const];
-    }),
-  );
+  for (const upstream of upstreams) {
+    const { name, budgets, schedule } = upstream;
+    const history = polling.recordOf(name)?.history;
+    if (history === undefined) continue;
+    const { health, pausedUntilMs } = polling.conditionOf(upstream);
+    const restraint = ledger.restraint(budgets);
+    const lastPollAtMs = polling.lastPollAtMs(name);
+    // Who is asked for silence, or for few polls, does not know less by that.
+    const slots = SLOTS_UNTIL_UNKNOWN * (restraint.isYielding ? YIELD_KEEPS_ONE_IN : 1);
+    const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs, restraint.pausedUntilMs + aheadMs);
+    // Rounded: the two clocks are read a little apart, and what has not changed is not told again.
+    const knownUntilMs = Math.ceil((askedUntilMs + slots * schedule.longestGapMs) / SECOND_MS) * SECOND_MS;
+    const newest = history.newestIncident;
+    const view = {
+      state: health.state,
+      isUp: health.isUp,
+      sinceMs: history.sinceMs,
+      lastPollAtMs,
+      lastDurationMs: history.lastPoll?.durationMs,
+      knownUntilMs,
+      incident: newest?.endedAtMs === undefined ? newest : undefined,
+      bulletin: bulletinOf(name),
+    };
+    yield [name, view];
+  }
 }
 
 /** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */

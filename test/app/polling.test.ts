@@ -204,11 +204,25 @@ test("a takeover in an outage says since when it is down, and goes on with its i
   expect(history?.sinceMs).toBe(beganMs);
   expect(history?.incidents).toEqual([{ upstream: "ai", ...incident, endedAtMs: undefined }]);
   // Whoever takes over next, before anything was polled here, is told the same.
-  const told = fleetViews(polling, ledger, clock, NO_BULLETIN).get("ai");
+  const told = new Map(fleetViews([UPSTREAM], polling, ledger, clock, NO_BULLETIN)).get("ai");
   expect(told).toMatchObject({ ...seen, incident });
   expect(told?.knownUntilMs).toBeGreaterThan(clock.wallNow());
   expect(told?.knownUntilMs).toBeLessThan(clock.wallNow() + 45_000);
   polling.lose(["ai"]);
+});
+
+test("others are told of an upstream once something was heard of it, or when all is told", async () => {
+  const { polling, clock } = opened();
+  await using _ = polling;
+  const toTell = (isWhole: boolean): readonly string[] => polling.toTell(isWhole).map(({ name }) => name);
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await clock.advance(1);
+  expect(toTell(false)).toEqual(["ai"]);
+  expect(toTell(false)).toEqual([]);
+  expect(toTell(true)).toEqual(["ai"]);
+  polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
+  polling.lose(["ai"]);
+  expect(toTell(false)).toEqual([]);
 });
 
 test("an upstream that nobody has polled for three slots is taken over as unknown, in an incident that goes on", async () => {
@@ -236,7 +250,8 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
   await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
   await clock.advance(1);
   polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
-  const untilOf = (): number => fleetViews(polling, ledger, clock, NO_BULLETIN).get("ai")?.knownUntilMs ?? 0;
+  const untilOf = (): number =>
+    new Map(fleetViews([UPSTREAM], polling, ledger, clock, NO_BULLETIN)).get("ai")?.knownUntilMs ?? 0;
   expect(untilOf()).toBeLessThanOrEqual(clock.wallNow() + 46_000);
   polling.pause("ai", 600_000);
   ledger.applyAdvice(

@@ -34,6 +34,11 @@ export class VirtualBoards {
     return this.#board;
   }
 
+  /** What is written there, by whomever. */
+  records(): ReadonlyMap<string, string> {
+    return this.#board.records({ nowMs: this.serverMs, runId: `run${this.#runs}` });
+  }
+
   get serverMs(): number {
     return this.#offsetMs + this.#clock.now();
   }
@@ -109,7 +114,8 @@ export class SmallReplica {
   readonly gains: Gained[] = [];
   /** By budget: how long it had to wait when it was gained last. */
   readonly waitsMs: Map<string, number> = new Map();
-  readonly records: Map<string, string> = new Map();
+  readonly #records = new Map<string, string>();
+  readonly #untold = new Set<string>();
   readonly pausesHeard: Map<string, number> = new Map();
   readonly logged: string[] = [];
   leasesEndInMs = 0;
@@ -160,11 +166,24 @@ export class SmallReplica {
           for (const upstream of upstreams) this.polled.delete(upstream);
         },
         onPaused: (upstream, forMs) => void this.pausesHeard.set(upstream, forMs),
-        records: () => this.records,
+        records: (isWhole) => this.#toTell(isWhole),
       },
     });
     this.membership.setConfig(smallConfig(options));
     this.membership.start();
+  }
+
+  /** It sees something so from now on; undefined: not at all. */
+  sees(name: string, text: string | undefined): void {
+    if (text === undefined) this.#records.delete(name);
+    else this.#records.set(name, text);
+    this.#untold.add(name);
+  }
+
+  #toTell(isWhole: boolean): readonly (readonly [string, string])[] {
+    const some = [...this.#records].filter(([name]) => isWhole || this.#untold.has(name));
+    this.#untold.clear();
+    return some;
   }
 
   #budgets(): FleetBudgets {
@@ -183,7 +202,7 @@ export class SmallReplica {
       wants: () => undefined,
       granted: () => {},
       drawAhead: () => Promise.resolve(),
-      records: () => new Map(),
+      records: function* () {},
     };
   }
 }

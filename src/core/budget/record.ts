@@ -48,9 +48,6 @@ export const NOTHING_HELD: BudgetRecord = {
   upstreams: [],
 };
 
-/** Records are compared as text. */
-export const NOTHING_HELD_TEXT: string = JSON.stringify(NOTHING_HELD);
-
 /**
  * Many upstreams say their limit in every answer, and each extends it a little. Its end is rounded up, so that the
  * record need not be written for each of them.

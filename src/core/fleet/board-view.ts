@@ -13,6 +13,7 @@ export class BoardView {
   #members: readonly FleetMember[] = [];
   #live = new Set<string>();
   #holders = new Map<string, string>();
+  #notes = 0;
 
   get version(): string {
     return this.#version;
@@ -41,6 +42,7 @@ export class BoardView {
 
   /** A change that is known before the next beat. */
   note(name: string, holder: string | undefined): void {
+    this.#notes += 1;
     if (holder === undefined) this.#holders.delete(name);
     else this.#holders.set(name, holder);
   }
@@ -51,23 +53,30 @@ export class BoardView {
     return session !== undefined && this.#live.has(session) ? session : undefined;
   }
 
+  /** What follows from the view for one config is the same as long as this is. */
+  standingOf(own: Pick<FleetMember, "groups">, ttlMs: number): string {
+    const members = this.#members.map(({ session, groups, configSinceMs, asks }) => [
+      session,
+      groups,
+      configSinceMs,
+      asks,
+    ]);
+    const able = this.#ableOf(own);
+    return JSON.stringify([
+      this.#version,
+      this.#notes,
+      members,
+      [...able.keys()],
+      [...provenOf(able, ttlMs)],
+    ]);
+  }
+
   /**
    * Who should hold what, among replicas that have the same groups and stay. What others hold stays there. One that is
    * new keeps what it holds, and is given no more while others have lived longer.
    */
   assignmentOf(groups: readonly Group[], own: Pick<FleetMember, "groups">, ttlMs: number): Assignment {
-    const lives = Map.groupBy(
-      this.#members.filter((member) => member.groups === own.groups),
-      ({ name }) => name,
-    );
-    const able = new Map(
-      [...lives].flatMap(([name, sessions]) =>
-        // Of one that was just started again, the session before may live still: that one proves nothing.
-        sessions.every(isAble)
-          ? [[name, Math.min(...sessions.map(({ provenMs = 0 }) => provenMs))] as const]
-          : [],
-      ),
-    );
+    const able = this.#ableOf(own);
     const proven = provenOf(able, ttlMs);
     const holders = new Map(
       groups.map(({ id, names }) => {
@@ -83,6 +92,22 @@ export class BoardView {
       holder !== undefined && able.has(holder) && !proven.has(holder) ? [[id, holder] as const] : [],
     );
     return new Map([...assign(free, [...proven], (id) => holders.get(id)), ...kept]);
+  }
+
+  /** By name, how long each is proven that could hold any of these groups. */
+  #ableOf({ groups }: Pick<FleetMember, "groups">): ReadonlyMap<string, number> {
+    const lives = Map.groupBy(
+      this.#members.filter((member) => member.groups === groups),
+      ({ name }) => name,
+    );
+    return new Map(
+      [...lives].flatMap(([name, sessions]) =>
+        // Of one that was just started again, the session before may live still: that one proves nothing.
+        sessions.every(isAble)
+          ? [[name, Math.min(...sessions.map(({ provenMs = 0 }) => provenMs))] as const]
+          : [],
+      ),
+    );
   }
 }
 

@@ -11,7 +11,7 @@ import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
 import { budgetOf, drawsOf, type Quotas, spendOf } from "../../core/budget/quotas.ts";
-import { type BudgetRecord, NOTHING_HELD, NOTHING_HELD_TEXT } from "../../core/budget/record.ts";
+import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
@@ -63,7 +63,13 @@ export class FleetLedger implements RunningLedger {
   #granted: Shares = { seat: 0, rest: 0 };
   #grantedAt: Moment | undefined;
   #budgets: ReadonlyMap<string, Budget> = new Map();
+  /** Of budgets that have any. */
+  #quotasOf: ReadonlyMap<string, readonly string[]> = new Map();
   #senders: ReadonlyMap<string, readonly Upstream[]> = new Map();
+  /** Their records may differ from what was told last. */
+  readonly #changed = new Set<string>();
+  /** By budget, the record that the board has, where it has one. */
+  readonly #told = new Map<string, string>();
   #onPaused: (nameOnBoard: string, forMs: number) => void = () => {};
   #onResumed: (nameOnBoard: string) => void = () => {};
 
@@ -85,6 +91,7 @@ export class FleetLedger implements RunningLedger {
       demandOf: (quota) => this.#demandOf(quota),
       onBug,
     });
+    this.#local.onChange((budget) => this.#changed.add(budget));
     this.#know(config);
     if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#beginDraws(budget);
   }
@@ -132,6 +139,7 @@ export class FleetLedger implements RunningLedger {
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
+    for (const budget of budgets) this.#changed.add(budget);
     if (!advice.throttled && advice.pause === undefined) return this.#local.applyAdvice(budgets, advice);
     const known = budgets.filter((budget) => this.#budgets.has(budget));
     const before = known.map((budget) => this.#local.restraint([budget]).pausedUntilMs);
@@ -193,13 +201,15 @@ export class FleetLedger implements RunningLedger {
     const note = left && readNote(left.text);
     if (note !== undefined && left !== undefined)
       this.#local.adoptRecord(budget, note.record, note.wallMs + left.agoMs);
+    if (left === undefined) this.#told.delete(budget);
+    else this.#told.set(budget, "another's");
     this.#beginDraws(budget);
     this.#local.begin(budget, this.#parts.clock.now() + waitMs * CLOCK_RATE_MARGIN);
   }
 
   /** Resolves when its quotas are told. */
   async end(budget: string): Promise<void> {
-    await Promise.all(this.#quotasOf(budget).map((quota) => this.#draws.end(quota)));
+    await Promise.all((this.#quotasOf.get(budget) ?? []).map((quota) => this.#draws.end(quota)));
   }
 
   /** Undefined while a request is in flight. */
@@ -245,32 +255,31 @@ export class FleetLedger implements RunningLedger {
 
   /** Draws on the quotas ahead of what is sent. */
   async drawAhead(): Promise<void> {
-    const held = [...this.#budgets.keys()].filter((name) => this.#isHeld(name));
-    await Promise.all(held.flatMap((name) => this.#quotasOf(name)).map((quota) => this.#draws.draw(quota)));
+    const held = [...this.#quotasOf].filter(([budget]) => this.#isHeld(budget));
+    await Promise.all(held.flatMap(([, quotas]) => quotas).map((quota) => this.#draws.draw(quota)));
   }
 
-  /** Of the budgets held here, by name on the board. */
-  records(): ReadonlyMap<string, string> {
+  /** Of the budgets held here, by name on the board: of all, or of those that may have changed since. */
+  *records(isWhole: boolean): Generator<readonly [string, string]> {
     const wallMs = this.quotas.calendar.now();
-    const notes = new Map<string, string>();
-    for (const name of this.#isSharded ? this.#budgets.keys() : []) {
-      const record = this.#isHeld(name) ? this.#local.record(name) : undefined;
-      if (record !== undefined && JSON.stringify(record) !== NOTHING_HELD_TEXT)
-        notes.set(budgetOnBoard(name), noteText({ record, wallMs }));
+    for (const name of isWhole ? this.#budgets.keys() : this.#changed) {
+      const record = this.#isSharded && this.#isHeld(name) ? this.#local.record(name) : undefined;
+      if (record === undefined) continue;
+      const text = JSON.stringify(record);
+      const before = this.#told.get(name);
+      if (before === undefined ? record === NOTHING_HELD : text === before && !isWhole) continue;
+      this.#told.set(name, text);
+      yield [budgetOnBoard(name), noteText({ record, wallMs })];
     }
-    return notes;
+    this.#changed.clear();
   }
 
   #isHeld(budget: string): boolean {
     return !this.#isSharded || this.#parts.holdings.claimed.has(budgetOnBoard(budget));
   }
 
-  #quotasOf(budget: string): readonly string[] {
-    return this.#budgets.get(budget)?.spend === undefined ? [budget] : [budget, spendOf(budget)];
-  }
-
   #beginDraws(budget: string): void {
-    for (const quota of this.#quotasOf(budget)) this.#draws.begin(quota);
+    for (const quota of this.#quotasOf.get(budget) ?? []) this.#draws.begin(quota);
   }
 
   #noRight(budgets: readonly string[], mostCost: number): Wait | undefined {
@@ -297,6 +306,11 @@ export class FleetLedger implements RunningLedger {
 
   #know({ budgets, upstreams }: Config): void {
     this.#budgets = new Map(budgets.map((budget) => [budget.name, budget]));
+    this.#quotasOf = new Map(
+      budgets
+        .filter(({ quota, spend }) => quota !== undefined || spend !== undefined)
+        .map(({ name, spend }) => [name, spend === undefined ? [name] : [name, spendOf(name)]]),
+    );
     this.#senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
   }
 

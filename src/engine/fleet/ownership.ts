@@ -22,6 +22,8 @@ export class Ownership {
   #mustTellTerms = false;
   #asks: readonly string[] = [];
   #isDoubtful = false;
+  /** As the view stood when there was nothing to do. */
+  #settledIn: string | undefined;
 
   constructor(parts: MembershipParts, view: BoardView) {
     this.#parts = parts;
@@ -56,6 +58,7 @@ export class Ownership {
     // Whoever draws on another budget now is not polled until that is held too.
     const wasClaimed = this.heldUpstreams.filter((upstream) => this.#parts.holdings.isClaimed(upstream));
     this.#config = config;
+    this.#settledIn = undefined;
     const { holdings, events } = this.#parts;
     holdings.know(config.namesOf);
     const blocked = wasClaimed.filter(
@@ -95,6 +98,9 @@ export class Ownership {
 
   async act(session: string, own: OwnConfig): Promise<void> {
     const { ttlMs, name, holdings, onBug } = this.#parts;
+    const standing = this.#view.standingOf(own, ttlMs);
+    // Thousands of names need not be looked at with every beat.
+    if (standing === this.#settledIn) return;
     const { groups } = this.#config;
     const assignment = this.#view.assignmentOf(groups, own, ttlMs);
     const asked = this.#askedOf(own);
@@ -103,20 +109,25 @@ export class Ownership {
     );
     const wanted = new Set(mine.flatMap(({ names }) => names));
     const toHandOver = [...this.#held].filter((each) => !wanted.has(each) && !this.#handedOver.has(each));
-    if (toHandOver.length > 0) void this.#handOver(session, toHandOver).catch(onBug);
     // Ours on the board but not held here: the answer to a claim was lost, or a release did not arrive.
     const left = groups
       .flatMap(({ names }) => names)
       .filter((each) => !wanted.has(each) && this.#isLeft(each, session));
-    if (left.length > 0) await this.#release(session, left);
     const isFree = (each: string): boolean =>
       this.#held.has(each) || this.#view.holderOf(each) === undefined || this.#isLeft(each, session);
     const missing = mine.filter(
       ({ names }) => !names.every((each) => this.#held.has(each)) && names.every(isFree),
     );
+    this.#asks = this.#blocked(own).slice(0, MOST_ASKS);
+    const toDo = [...toHandOver, ...this.#handedOver.keys(), ...left, ...missing];
+    if (toDo.length === 0 && !this.#mustTellTerms) {
+      this.#settledIn = standing;
+      return;
+    }
+    if (toHandOver.length > 0) void this.#handOver(session, toHandOver).catch(onBug);
+    if (left.length > 0) await this.#release(session, left);
     if (holdings.isSessionValid) await this.#claim(session, missing);
     if (this.#mustTellTerms) await this.retake(session);
-    this.#asks = this.#blocked(own).slice(0, MOST_ASKS);
   }
 
   /** Releases everything and ends the session. */
@@ -218,6 +229,7 @@ export class Ownership {
   #forget(names: readonly string[]): void {
     this.#moves.lost += upstreamsIn(names.filter((name) => this.#held.has(name))).length;
     for (const name of names) this.#held.delete(name);
+    this.#settledIn = undefined;
   }
 
   #groupsHeld(): readonly Group[] {

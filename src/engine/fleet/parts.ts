@@ -23,8 +23,8 @@ export type FleetEvents = {
   drain(upstreams: readonly string[]): Promise<void>;
   /** Another replica heard that this upstream wants a pause. */
   onPaused(upstream: string, forMs: number): void;
-  /** Told to the fleet, by name on the board: the state of upstreams polled here. */
-  records(): ReadonlyMap<string, string>;
+  /** Told to the fleet, by name on the board: the state of all upstreams polled here, or of those that may have changed since it was asked last. */
+  records(isWhole: boolean): Iterable<readonly [string, string]>;
 };
 
 /** The budgets of this replica, as whoever claims them needs them. */

@@ -1,11 +1,15 @@
 import { type Beat, type News, RECORDS_KEPT_MS } from "../../core/fleet/board.ts";
 import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
 import type { Moment } from "../../core/time/moment.ts";
+import { MINUTE_MS } from "../../core/time/duration.ts";
 import type { MembershipParts } from "./parts.ts";
 
+/** In one call, so that none keeps Redis busy for long. */
 const MOST_AT_ONCE = 1_000;
 /** Long before the board forgets it. */
 const TELL_AGAIN_MS = RECORDS_KEPT_MS / 4;
+/** So often all records are looked at: some change by time alone. */
+const LOOK_AT_ALL_MS = MINUTE_MS;
 
 /** What this replica leaves on the board for others: pauses at once, the rest with its beats, where it has changed. */
 export class Tellings {
@@ -16,6 +20,7 @@ export class Tellings {
   #unknown: ReadonlyMap<string, number> = new Map();
   readonly #resumed = new Map<string, number>();
   #memory = "";
+  #lookAtAllMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
@@ -41,7 +46,10 @@ export class Tellings {
   heard({ version, pauses }: Beat, sentAt: Moment): void {
     const { clock, budgets, events } = this.#parts;
     const [memory = ""] = version.split(" ");
-    if (memory !== this.#memory) this.#told.clear();
+    if (memory !== this.#memory) {
+      this.#told.clear();
+      this.#lookAtAll();
+    }
     this.#memory = memory;
     const nowMs = clock.now();
     for (const [name, untilMs] of this.#pauses) if (untilMs <= nowMs) this.#pauses.delete(name);
@@ -59,19 +67,28 @@ export class Tellings {
   async tellChanges(): Promise<void> {
     const { clock, events, budgets } = this.#parts;
     const nowMs = clock.now();
-    const records = new Map([...events.records(), ...budgets.records()]);
-    for (const name of this.#told.keys()) if (!records.has(name)) this.#told.delete(name);
+    const pauses = new Map([...this.#unknown].map(([name, untilMs]) => [name, untilMs - nowMs]));
+    const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
+    if (pauses.size + resumed.length > 0 && (await this.#tell({ pauses, resumed })))
+      for (const name of resumed) this.#resumed.set(name, clock.now());
+    const looksAtAll = nowMs >= this.#lookAtAllMs;
+    if (looksAtAll) this.#lookAtAllMs = nowMs + LOOK_AT_ALL_MS;
+    const records = new Map([...events.records(looksAtAll), ...budgets.records(looksAtAll)]);
+    if (looksAtAll) for (const name of this.#told.keys()) if (!records.has(name)) this.#told.delete(name);
     const changed = [...records].filter(([name, text]) => {
       const last = this.#told.get(name);
       return last === undefined || last.text !== text || nowMs >= last.atMs + TELL_AGAIN_MS;
     });
-    const some = new Map(changed.slice(0, MOST_AT_ONCE));
-    const pauses = new Map([...this.#unknown].map(([name, untilMs]) => [name, untilMs - nowMs]));
-    const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
-    if (some.size + pauses.size + resumed.length === 0) return;
-    if (!(await this.#tell({ pauses, resumed, records: some }))) return;
-    for (const [name, text] of some) this.#told.set(name, { text, atMs: nowMs });
-    for (const name of resumed) this.#resumed.set(name, clock.now());
+    for (let from = 0; from < changed.length; from += MOST_AT_ONCE) {
+      const some = new Map(changed.slice(from, from + MOST_AT_ONCE));
+      // What is not told now would not be named as changed again.
+      if (!(await this.#tell({ records: some }))) return this.#lookAtAll();
+      for (const [name, text] of some) this.#told.set(name, { text, atMs: nowMs });
+    }
+  }
+
+  #lookAtAll(): void {
+    this.#lookAtAllMs = Number.NEGATIVE_INFINITY;
   }
 
   #tell({ pauses = new Map(), resumed = [], records = new Map() }: Partial<News>): Promise<boolean> {

@@ -309,8 +309,8 @@ test("what was missed while nobody held an upstream is known to whoever takes ov
   const world = worldOf();
   const [a, b] = await settled(world, "a", "b");
   if (a === undefined || b === undefined) throw new Error("two began");
-  a.records.set("u:upstream-0", JSON.stringify({ v: "a", s: "down", t: 1_700_000_000_000, k: 1 }));
-  b.records.set("u:upstream-0", JSON.stringify({ v: "b", s: "down", t: 1_700_000_000_000, k: 1 }));
+  a.sees("u:upstream-0", JSON.stringify({ v: "a", s: "down", t: 1_700_000_000_000, k: 1 }));
+  b.sees("u:upstream-0", JSON.stringify({ v: "b", s: "down", t: 1_700_000_000_000, k: 1 }));
   await world.clock.advance(2 * BEAT_MS);
   const [holder, other] = a.polled.has("upstream-0") ? [a, b] : [b, a];
   kill(holder);
@@ -334,11 +334,64 @@ test("what is told of an upstream is told once, until it changes or is told of a
   };
   const texts = ["up", "up", "down", undefined, "down"];
   for (const text of texts) {
-    if (text === undefined) a.records.delete("u:upstream-0");
-    else a.records.set("u:upstream-0", text);
-    await world.clock.advance(2 * BEAT_MS);
+    a.sees("u:upstream-0", text);
+    // What is not seen any more is found when all is looked at.
+    await world.clock.advance(60_000 + BEAT_MS);
   }
   expect(told).toEqual(["up", "down", "down"]);
+});
+
+test("however many upstreams change between two beats, each is told with the next one", async () => {
+  const world = worldOf();
+  const [a] = await settled(world, "a");
+  if (a === undefined) throw new Error("one began");
+  const names = Array.from({ length: 2_500 }, (_, index) => `u:upstream-${index}`);
+  for (const text of ["up", "down", "up again"]) {
+    for (const name of names) a.sees(name, text);
+    await world.clock.advance(BEAT_MS + 100);
+    const written = world.boards.records();
+    expect(names.filter((name) => written.get(name) !== text)).toEqual([]);
+  }
+});
+
+test("a change that did not reach the board is told with a later beat, though nothing changes any more", async () => {
+  const world = worldOf();
+  const [a] = await settled(world, "a");
+  if (a === undefined) throw new Error("one began");
+  const { board } = world.boards;
+  const tell = board.tell.bind(board);
+  board.tell = (time, news) => {
+    a.line = "answers lost";
+    board.tell = tell;
+    return tell(time, { ...news, records: new Map() });
+  };
+  a.sees("u:upstream-0", "down");
+  await world.clock.advance(2 * BEAT_MS);
+  a.line = "well";
+  expect(world.boards.records().get("u:upstream-0")).toBeUndefined();
+  await world.clock.advance(2 * BEAT_MS);
+  expect(world.boards.records().get("u:upstream-0")).toBe("down");
+});
+
+test("while nothing changes, a beat looks at none of the groups, however many there are", async () => {
+  const world = worldOf();
+  const replica = world.begin("a");
+  let looks = 0;
+  const config = smallConfig({ name: "a", upstreams: UPSTREAMS });
+  const groups = config.groups.map(
+    (group) => new Proxy(group, { get: (...asked) => ((looks += 1), Reflect.get(...asked)) }),
+  );
+  replica.membership.setConfig({ ...config, groups });
+  world.begin("b");
+  await world.clock.advance(4 * TTL_MS);
+  expect(looks).toBeGreaterThan(0);
+  looks = 0;
+  await world.clock.advance(10 * TTL_MS);
+  expect(looks).toBe(0);
+  const newcomer = world.begin("c");
+  await world.clock.advance(4 * TTL_MS);
+  expect(looks).toBeGreaterThan(0);
+  expect(newcomer.polled.size).toBe(UPSTREAMS / 3);
 });
 
 test("who has stopped in order is no member any more, and who was killed is one for as long as its session", async () => {

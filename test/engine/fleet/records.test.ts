@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { readNote } from "../../../src/core/fleet/budget-note.ts";
+import type { FleetLedger } from "../../../src/engine/fleet/fleet-ledger.ts";
+import { holderOf } from "../../support/ledger-worlds.ts";
+import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+
+const BUDGETS = ["email", "router", "search"];
+const PAUSE = sampleAdvice({
+  throttled: true,
+  pause: { scope: "budget", forMs: 60_000, source: "retry_after" },
+});
+
+function opened(): ReturnType<typeof holderOf> {
+  return holderOf(
+    sampleConfig({
+      budgets: BUDGETS.map((name) => sampleBudget({ name })),
+      upstreams: BUDGETS.map((name) => sampleUpstream({ name, budgets: [name] })),
+    }),
+  );
+}
+
+/** By budget on the board: when its pause ends, as its next holder is told. */
+function toldOf(ledger: FleetLedger, isWhole: boolean): ReadonlyMap<string, number | undefined> {
+  return new Map(
+    [...ledger.records(isWhole)].map(([name, text]) => [name, readNote(text)?.record.pausedUntilMs]),
+  );
+}
+
+test("of a budget only what has changed is told, and all that is held back when all is asked for", () => {
+  const { clock, ledger } = opened();
+  expect(toldOf(ledger, true)).toEqual(new Map());
+  ledger.applyAdvice(["email"], PAUSE);
+  const untilMs = clock.wallNow() + 60_000;
+  expect(toldOf(ledger, false)).toEqual(new Map([["b:email", untilMs]]));
+  ledger.applyAdvice(["router"], sampleAdvice({}));
+  expect(toldOf(ledger, false)).toEqual(new Map());
+  expect(toldOf(ledger, true)).toEqual(new Map([["b:email", untilMs]]));
+});
+
+test("a pause that another replica told, and that the operator ended here, is not handed over again", () => {
+  const { clock, ledger } = opened();
+  const { ledger: former } = opened();
+  former.applyAdvice(["email"], PAUSE);
+  const [[, text] = ["", ""]] = former.records(true);
+  ledger.begin("email", 0, { text, agoMs: 1_000 });
+  expect(ledger.restraint(["email"]).pausedUntilMs).toBeGreaterThan(clock.now() + 50_000);
+  ledger.resume("email");
+  expect(toldOf(ledger, false)).toEqual(new Map([["b:email", 0]]));
+  ledger.resume("email");
+  expect(toldOf(ledger, false)).toEqual(new Map());
+});
