@@ -100,7 +100,10 @@ async function startPolling(
   if (opened.kind === "refused") throw new Error(opened.faults.join("\n"));
   polling.apply(config, opened.what);
   return () =>
-    config.upstreams.reduce((sum, { name }) => sum + (polling.recordOf(name)?.accounts.polls("ok") ?? 0), 0);
+    config.upstreams.reduce(
+      (sum, { name }) => sum + (polling.recordOf(name)?.accounts.durations.ok?.count ?? 0),
+      0,
+    );
 }
 
 async function counted(polls: () => number): Promise<Counts> {

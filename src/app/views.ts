@@ -80,12 +80,11 @@ function* upstreamViews(
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
     const { values, schedule } = upstream;
-    const health = polling.healthOf(upstream.name);
     const nowMs = clock.wallNow();
     yield {
       upstream,
       accounts: record.accounts,
-      health: { state: health.state, up: health.isUp },
+      health: polling.healthOf(upstream.name),
       nowMs,
       stalledAfterMs: stalledAfterMs.get(upstream.name) ?? Infinity,
       ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),

@@ -178,9 +178,9 @@ test("a failure in the network is counted within a minute where no other upstrea
   const poll = samplePoll({ endedAtMs: clock.wallNow(), outcome: outcomeOf("timeout") });
   record?.record({ kind: "polled", poll });
   await clock.advance(20_000);
-  expect(record?.accounts.polls("failed")).toBe(0);
+  expect(record?.accounts.durations.failed).toBeUndefined();
   await clock.advance(40_000);
-  expect(record?.accounts.polls("failed")).toBe(1);
+  expect(record?.accounts.durations.failed?.count).toBe(1);
   polling.lose(["ai", "email"]);
 });
 

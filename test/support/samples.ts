@@ -224,7 +224,7 @@ export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}):
   return {
     upstream: sampleUpstream(),
     accounts: new UpstreamAccounts(PROCESS_STARTED_AT_MS),
-    health: { state: "unknown", up: undefined },
+    health: { state: "unknown", isUp: undefined },
     nowMs: POLL_ENDED_AT_MS,
     stalledAfterMs: 175_000,
     ...changes,
@@ -322,7 +322,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
           stream: SAMPLE_STREAM,
         }),
         accounts,
-        health: { state: "up", up: true },
+        health: { state: "up", isUp: true },
         values: [sampleValueSnapshot()],
       }),
     ],

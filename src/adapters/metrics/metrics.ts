@@ -4,8 +4,9 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
-import { expose, type Family } from "../../core/metrics/exposition.ts";
-import type { Format, Labels, Sample, Value } from "../../core/metrics/sample.ts";
+import type { Family } from "../../core/metrics/catalogue.ts";
+import { expose } from "../../core/metrics/exposition.ts";
+import type { Distribution, Format, Labels } from "../../core/metrics/sample.ts";
 import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
 import { SECOND_MS } from "../../core/time/duration.ts";
 
@@ -15,12 +16,7 @@ export async function scrape(
   format: Format,
 ): Promise<Iterable<Uint8Array | undefined>> {
   const ofProcess = await processRegistry().getMetricsAsJSON();
-  const now = snapshot();
-  return expose(
-    now,
-    ofProcess.map((metric) => familyOf(metric, now.startedAtMs)),
-    format,
-  );
+  return expose(snapshot(), ofProcess.map(familyOf), format);
 }
 
 /** The library goes by what the wall clock said when it was loaded. */
@@ -28,49 +24,42 @@ const STARTED = "process_start_time_seconds";
 
 type LibraryMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
-function familyOf({ name, help, type, values }: LibraryMetric, startedAtMs: number): Family {
-  const bySeries = Map.groupBy(values, ({ labels }) => JSON.stringify({ ...labels, le: undefined }));
-  const samples = bySeries.entries().map(([labels, parts]): Sample => {
-    const number = name === STARTED ? startedAtMs / SECOND_MS : (parts[0]?.value ?? 0);
-    const value = type === "histogram" ? distributionOf(name, parts) : number;
-    return { labels: labelsOf(labels), value, startedAtMs };
-  });
-  return { name, help, type, samples: samples.toArray() };
+function familyOf({ name, help, type, values }: LibraryMetric): Family<MetricsSnapshot> {
+  return {
+    name,
+    help,
+    type,
+    read: ({ startedAtMs }, add) => {
+      if (name === STARTED) return add(startedAtMs / SECOND_MS);
+      if (type !== "histogram") return values.forEach(({ value, labels }) => add(value, textsOf(labels)));
+      const bySeries = Map.groupBy(values, ({ labels }) => JSON.stringify({ ...labels, le: undefined }));
+      bySeries.forEach((parts, labels) => add(distributionOf(name, parts), JSON.parse(labels)));
+    },
+  };
 }
 
-function labelsOf(json: string): Labels {
-  const labels: Readonly<Record<string, string | number>> = JSON.parse(json);
+function textsOf(labels: LibraryMetric["values"][number]["labels"]): Labels {
   return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, String(value)]));
 }
 
 /** The library has each bucket, the sum and the count apart. */
-function distributionOf(name: string, parts: LibraryMetric["values"]): Value {
+function distributionOf(name: string, parts: LibraryMetric["values"]): Distribution {
   const part = (suffix: string): number =>
     parts.find(({ metricName }) => metricName === name + suffix)?.value ?? 0;
   const buckets = parts.filter(({ labels: { le } }) => Number.isFinite(Number(le)));
   return {
     bounds: buckets.map(({ labels: { le } }) => Number(le)),
+    counts: buckets.map(({ value }) => value),
     count: part("_count"),
     sum: part("_sum"),
-    atOrUnder: (index) => buckets[index]?.value ?? part("_count"),
   };
 }
 
 /** The linter of Prometheus refuses these names of the library. */
-const MISNAMED = [
-  "nodejs_active_handles_total",
-  "nodejs_active_requests_total",
-  "nodejs_active_resources_total",
-];
+const MISNAMED = /^nodejs_active_\w+_total$/;
 
 /** The library fills these by waking up 110 times a second, which costs more than hundreds of upstreams. */
-const WATCHED = [
-  ...["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(
-    (what) => `nodejs_eventloop_lag_${what}_seconds`,
-  ),
-  "nodejs_eventloop_utilization_histogram",
-  "nodejs_eventloop_utilization_summary",
-];
+const WATCHED = /^nodejs_eventloop_(lag_\w+_seconds|utilization_\w+)$/;
 /** As long as a timer can be. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -88,7 +77,8 @@ function processRegistry(): Registry {
       eventLoopMonitoringPrecision: NEVER_MS,
       eventLoopUtilizationTimeout: NEVER_MS,
     });
-    for (const name of [...MISNAMED, ...WATCHED]) registry.removeSingleMetric(name);
+    for (const { name } of registry.getMetricsAsArray())
+      if (MISNAMED.test(name) || WATCHED.test(name)) registry.removeSingleMetric(name);
   }
   return registry;
 }

@@ -27,13 +27,13 @@ export type Polled = {
 
 export function summaryOf({ upstream, record, condition }: Polled): UpstreamSummary {
   const { accounts, history } = record;
-  const { slots, totalPolls, inFlight, waiting, totalSkipped } = accounts;
+  const { slots, totalPolls, inFlight, waiting, skips } = accounts;
   const creditEndsAtMs = upstream.values && history.values.firstEndMs(upstream.values);
   return {
     name: upstream.name,
     url: urlWithoutQuery(upstream.url),
     health: { state: condition.health.state, sinceMs: history.sinceMs, up: condition.health.isUp },
-    counts: { slots, polls: totalPolls, inFlight, waiting, skipped: totalSkipped },
+    counts: { slots, polls: totalPolls, inFlight, waiting, skipped: skips.total },
     lastPoll: history.lastPoll,
     ...(creditEndsAtMs !== undefined && { creditEndsAtMs }),
   };

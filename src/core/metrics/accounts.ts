@@ -7,8 +7,7 @@ import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { MINUTE_MS } from "../time/duration.ts";
-import { Histogram } from "./histogram.ts";
-import type { Exemplar, Summary } from "./sample.ts";
+import { type Exemplar, Histogram } from "./histogram.ts";
 
 /** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
 const REGISTERED = [
@@ -47,6 +46,12 @@ class Tally<Word> {
     return this.#find(word)?.count ?? 0;
   }
 
+  /** The counts of these words too, which began at that moment and may not have come yet. */
+  with(words: readonly Word[], startedAtMs: number): readonly Count<Word>[] {
+    const unseen = words.filter((word) => this.#find(word) === undefined);
+    return [...unseen.map((word) => ({ word, count: 0, startedAtMs })), ...this.counts];
+  }
+
   get total(): number {
     return this.counts.reduce((sum, { count }) => sum + count, 0);
   }
@@ -56,6 +61,7 @@ class Tally<Word> {
   }
 }
 
+type Sum = { count: number; sum: number };
 type Delay = { readonly endedAtMs: number; readonly seconds: number };
 
 /** The numbers of one upstream since `startedAtMs`. They change together, so at every moment they add up. */
@@ -78,15 +84,17 @@ export class UpstreamAccounts implements Recorder {
   readonly spent: Tally<string> = new Tally();
   #firstEvent: Histogram | undefined;
   #longestGap: Histogram | undefined;
-  readonly #durations: Partial<Record<Outcome, Histogram>>;
-  readonly #phases: Partial<Record<Phase, { count: number; sum: number }>> = {};
-  #delaySeconds = 0;
+  /** Those of ok are there from the start. */
+  readonly durations: Partial<Record<Outcome, Histogram>>;
+  /** A plain connection has no `tls`. */
+  readonly phases: Partial<Record<Phase, Sum>> = {};
+  readonly delay: Sum = { count: 0, sum: 0 };
   /** Of the last minute: those than which no later one is as long. */
   #longestDelays: readonly Delay[] = [];
 
   constructor(startedAtMs: number) {
     this.startedAtMs = startedAtMs;
-    this.#durations = { ok: new Histogram(DURATION_BOUNDS, startedAtMs) };
+    this.durations = { ok: new Histogram(DURATION_BOUNDS, startedAtMs) };
   }
 
   record(event: PollEvent): void {
@@ -122,41 +130,18 @@ export class UpstreamAccounts implements Recorder {
   }
 
   get totalPolls(): number {
-    return Object.values(this.#durations).reduce((sum, { count }) => sum + count, 0);
-  }
-
-  get totalSkipped(): number {
-    return this.skips.total;
-  }
-
-  polls(outcome: Outcome): number {
-    return this.duration(outcome)?.count ?? 0;
+    return this.delay.count;
   }
 
   /** By status code. Those that are expected are there before they were seen. */
   responsesWith(expected: readonly ExpectedStatus[]): readonly Count<string>[] {
     const codes = new Set(expected.filter((status) => typeof status === "number").map(codeLabel));
-    return this.#with([...codes], this.responses);
+    return this.responses.with([...codes], this.startedAtMs);
   }
 
   /** By currency. That of the config is there before anything was spent. */
   spentIn(currency: string | undefined): readonly Count<string>[] {
-    return this.#with(currency === undefined ? [] : [currency], this.spent);
-  }
-
-  #with(words: readonly string[], seen: Tally<string>): readonly Count<string>[] {
-    const unseen = words.filter((word) => seen.of(word) === 0);
-    return [...unseen.map((word) => ({ word, count: 0, startedAtMs: this.startedAtMs })), ...seen.counts];
-  }
-
-  /** Undefined until a poll ended so; that of ok is there from the start. */
-  duration(outcome: Outcome): Histogram | undefined {
-    return this.#durations[outcome];
-  }
-
-  /** Undefined until the phase has happened: a plain connection has no `tls`. */
-  phase(phase: Phase): Summary | undefined {
-    return this.#phases[phase];
+    return this.spent.with(currency === undefined ? [] : [currency], this.startedAtMs);
   }
 
   /** There once it is asked for: most upstreams send no streams. */
@@ -168,10 +153,6 @@ export class UpstreamAccounts implements Recorder {
     return (this.#longestGap ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
   }
 
-  get delay(): Summary {
-    return { count: this.totalPolls, sum: this.#delaySeconds };
-  }
-
   /** Of the last minute, or of the last poll if none ended since. */
   longestDelaySeconds(nowMs: number): number | undefined {
     const recent = this.#longestDelays.find(({ endedAtMs }) => endedAtMs > nowMs - MINUTE_MS);
@@ -181,7 +162,7 @@ export class UpstreamAccounts implements Recorder {
   #judged(poll: Poll): void {
     const { outcome, endedAtMs, sentAtMs, head } = poll;
     this.inFlight -= 1;
-    const duration = (this.#durations[outcome.kind] ??= new Histogram([], sentAtMs));
+    const duration = (this.durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);
     duration.observe(seconds, exemplarOf(poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
@@ -215,7 +196,7 @@ export class UpstreamAccounts implements Recorder {
 
   /** In the place of all that are no longer than it, or seem to end later, as the clock was set back. */
   #addDelay(delay: Delay): void {
-    this.#delaySeconds += delay.seconds;
+    addTo(this.delay, delay.seconds);
     const longer = this.#longestDelays.filter(
       ({ endedAtMs, seconds }) =>
         seconds > delay.seconds && endedAtMs <= delay.endedAtMs && endedAtMs > delay.endedAtMs - MINUTE_MS,
@@ -227,11 +208,14 @@ export class UpstreamAccounts implements Recorder {
     for (const phase of PHASES) {
       const durationMs = phasesMs[phase];
       if (durationMs === undefined) continue;
-      const all = (this.#phases[phase] ??= { count: 0, sum: 0 });
-      all.count += 1;
-      all.sum += elapsedSeconds(durationMs);
+      addTo((this.phases[phase] ??= { count: 0, sum: 0 }), elapsedSeconds(durationMs));
     }
   }
+}
+
+function addTo(all: Sum, seconds: number): void {
+  all.count += 1;
+  all.sum += seconds;
 }
 
 /** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */

@@ -1,7 +1,7 @@
 const UTF8 = new TextEncoder();
 const FIRST_BYTES = 256;
 
-/** Bytes that grow. */
+/** Bytes that grow: text, or fields of protobuf, each of which begins with a tag of one byte. */
 export class Bytes {
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
@@ -17,15 +17,12 @@ export class Bytes {
     this.length = 0;
   }
 
-  byte(byte: number): void {
-    this.#makeRoom(1);
-    this.#bytes[this.length++] = byte;
-  }
-
-  copy(bytes: Uint8Array): void {
-    this.#makeRoom(bytes.length);
-    this.#bytes.set(bytes, this.length);
-    this.length += bytes.length;
+  /** They are few: to leave JavaScript for them would take longer. */
+  copy(others: Bytes): void {
+    this.#makeRoom(others.length);
+    const [to, from] = [this.#bytes, others.#bytes];
+    for (let index = 0; index < others.length; index += 1) to[this.length + index] = from[index] ?? 0;
+    this.length += others.length;
   }
 
   /** Once more what was written from there to there. */
@@ -43,7 +40,7 @@ export class Bytes {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
       if (code > 0x7f) {
-        this.copy(UTF8.encode(text));
+        this.#anyText(text);
         return;
       }
       bytes[from + index] = code;
@@ -51,29 +48,53 @@ export class Bytes {
     this.length = from + text.length;
   }
 
-  /** Least significant first, as protobuf has it. */
-  double(value: number): void {
-    this.#makeRoom(8);
-    this.#view.setFloat64(this.length, value, true);
-    this.length += 8;
+  #anyText(text: string): void {
+    this.#makeRoom(text.length * 3);
+    this.length += UTF8.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
-  /** Whole and not negative. */
+  /** A field that is 0 is left out: who reads it takes it for 0. Least significant first. */
+  number(tag: number, value: number): void {
+    if (value === 0) return;
+    this.#makeRoom(9);
+    this.#bytes[this.length] = tag;
+    this.#view.setFloat64(this.length + 1, value, true);
+    this.length += 9;
+  }
+
+  /** As `number`; not negative. */
+  whole(tag: number, value: number): void {
+    if (value === 0) return;
+    this.#makeRoom(1);
+    this.#bytes[this.length++] = tag;
+    this.varint(value);
+  }
+
   varint(value: number): void {
+    this.#makeRoom(10);
     let rest = value;
-    for (; rest > 0x7fff_ffff; rest = Math.floor(rest / 0x80)) this.byte((rest % 0x80) + 0x80);
-    for (; rest > 0x7f; rest >>= 7) this.byte((rest & 0x7f) + 0x80);
-    this.byte(rest);
+    for (; rest > 0x7fff_ffff; rest = Math.floor(rest / 0x80))
+      this.#bytes[this.length++] = (rest % 0x80) + 0x80;
+    for (; rest > 0x7f; rest >>= 7) this.#bytes[this.length++] = (rest & 0x7f) + 0x80;
+    this.#bytes[this.length++] = rest;
   }
 
-  /** Room for a length, as a varint, of what is written from here until `finish`. */
-  reserve(): number {
-    this.byte(0);
+  string(tag: number, text: string): void {
+    const from = this.begin(tag);
+    this.text(text);
+    this.end(from);
+  }
+
+  /** Until `end`, all that is written is in this field. */
+  begin(tag: number): number {
+    this.#makeRoom(2);
+    this.#bytes[this.length] = tag;
+    this.length += 2;
     return this.length;
   }
 
   /** Most lengths fit in one byte: for others, what was written moves. */
-  finish(from: number): void {
+  end(from: number): void {
     const size = this.length - from;
     if (size <= 0x7f) {
       this.#bytes[from - 1] = size;

@@ -1,7 +1,7 @@
 /** Every metric of Pacewatch, with where its numbers come from: the public contract, in this one place. */
 
 import { type Burn, BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
-import { LINK_LABEL, type Value as ConfigValue } from "../config/config.ts";
+import { LINK_LABEL, type Upstream, type Value as ConfigValue } from "../config/config.ts";
 import { UNITS_OF_MONEY } from "../config/price.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
@@ -10,7 +10,6 @@ import { HEALTH_STATES } from "../poll/health.ts";
 import { CODE_LABELS, type Count, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
-  ScrapedUpstream,
   BudgetSnapshot,
   MetricsSnapshot,
   QuotaSnapshot,
@@ -19,21 +18,22 @@ import type {
 } from "./snapshot.ts";
 import { NOTIFY_OUTCOMES } from "./snapshot.ts";
 
-/** Without a value there is no sample. Without a start, the sample is as old as what it belongs to. */
+/** Without a value there is no sample; true is 1. Without a start, the sample is as old as what it belongs to. */
 export type Add = (
-  value: Value | undefined,
+  value: Value | boolean | undefined,
   labels?: Labels,
   more?: Pick<Sample, "startedAtMs" | "exemplar">,
 ) => void;
 type Read<Subject> = (subject: Subject, add: Add) => void;
 
-export type Metric<Subject = never> = Description & {
+export type Family<Subject> = Description & { readonly read: Read<Subject> };
+
+export type Metric<Subject = never> = Family<Subject> & {
   /** The first label says what the metric belongs to: an upstream, a budget, or otherwise the process. */
   readonly labels: readonly string[];
-  readonly read: Read<Subject>;
 };
 
-type Row<Subject> = Pick<Metric<Subject>, "type" | "help" | "read">;
+type Row<Subject> = Pick<Family<Subject>, "type" | "help" | "read">;
 
 const counter = rowsOf("counter");
 const gauge = rowsOf("gauge");
@@ -58,9 +58,10 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   "pacewatch_polls_total{upstream,outcome}": counter(
     "Polls that ended, by outcome. All outcomes exist from the start.",
     ({ accounts }, add) =>
-      OUTCOMES.forEach((outcome) =>
-        add(accounts.polls(outcome), { outcome }, { exemplar: accounts.duration(outcome)?.exemplar }),
-      ),
+      OUTCOMES.forEach((outcome) => {
+        const { count = 0, exemplar } = accounts.durations[outcome] ?? {};
+        add(count, { outcome }, { exemplar });
+      }),
   ),
   "pacewatch_poll_reasons_total{upstream,outcome,reason}": counter(
     "Polls that were not ok, by outcome and reason. A reason exists once it has happened.",
@@ -90,11 +91,13 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   "pacewatch_poll_duration_seconds{upstream,outcome}": histogram(
     `Duration of whole polls, by outcome. Those that were not ok exist once one ended so, and in text without buckets. The others have buckets up to ${DURATION_BOUNDS.join(", ")}.`,
     ({ accounts }, add) =>
-      OUTCOMES.forEach((outcome) => add(accounts.duration(outcome), { outcome }, accounts.duration(outcome))),
+      OUTCOMES.forEach((outcome) =>
+        add(accounts.durations[outcome], { outcome }, accounts.durations[outcome]),
+      ),
   ),
   "pacewatch_poll_phase_duration_seconds{upstream,phase}": summary(
     "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
-    ({ accounts }, add) => PHASES.forEach((phase) => add(accounts.phase(phase), { phase })),
+    ({ accounts }, add) => PHASES.forEach((phase) => add(accounts.phases[phase], { phase })),
   ),
   "pacewatch_stream_first_event_seconds{upstream}": histogram(
     "From the start of a poll to the first event of its stream that counts; only of upstreams with `stream`, and of polls in which one came.",
@@ -114,7 +117,7 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   ),
   "pacewatch_upstream_up{upstream}": gauge(
     "1 while the upstream answers as expected, 0 once a failure is confirmed; absent while unknown.",
-    one(({ health }) => flag(health.up)),
+    one(({ health }) => health.isUp),
   ),
   "pacewatch_upstream_state{upstream,state}": gauge(
     "Always 1, for the upstream's present state.",
@@ -162,7 +165,7 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   ),
   "pacewatch_upstream_value_readable{upstream,name}": gauge(
     "1 if the answers have a number where `values` in the config names one, 0 once they have had none for three periods (at least 10 minutes); absent while nothing is answered.",
-    eachValue(({ name }, { isReadable }, add) => add(flag(isReadable), { name })),
+    eachValue(({ name }, { isReadable }, add) => add(isReadable, { name })),
   ),
   "pacewatch_upstream_credit_burn_per_second{upstream,name,window}": gauge(
     "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
@@ -259,7 +262,7 @@ export const OF_BUDGET: readonly Metric<BudgetSnapshot>[] = metricsOf({
 export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
   pacewatch_state_store_up: gauge(
     "1 while state can be written, 0 while it cannot; absent without a state file.",
-    one(({ stateStoreUp }) => flag(stateStoreUp)),
+    one(({ stateStoreUp }) => stateStoreUp),
   ),
   pacewatch_state_lost_timestamp_seconds: gauge(
     "When a damaged state file was moved aside with what it knew; for a day, then absent.",
@@ -287,11 +290,11 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
   ),
   pacewatch_fleet_session_valid: gauge(
     "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
-    one(({ fleet }) => flag(fleet?.sessionValid)),
+    one(({ fleet }) => fleet?.sessionValid),
   ),
   pacewatch_fleet_reserve_available: gauge(
     "In the mode everywhere: 1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
-    one(({ fleet }) => flag(fleet?.hasReserve)),
+    one(({ fleet }) => fleet?.hasReserve),
   ),
   pacewatch_fleet_configs: gauge(
     "Different configs that replicas of the fleet run: 1 where they agree.",
@@ -303,7 +306,7 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
   ),
   pacewatch_redis_up: gauge(
     "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
-    one(({ fleet }) => flag(fleet?.redisUp)),
+    one(({ fleet }) => fleet?.redisUp),
   ),
   "pacewatch_redis_request_duration_seconds{call}": histogram(
     `Duration of the calls to Redis, by call. A call exists once it has been made. Buckets up to ${REDIS_BOUNDS.join(", ")}.`,
@@ -331,7 +334,7 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
   ),
   pacewatch_config_last_reload_successful: gauge(
     "1 when the last load of the config succeeded, 0 when the old one runs on.",
-    one(({ reload }) => flag(reload.successful)),
+    one(({ reload }) => reload.successful),
   ),
   pacewatch_config_last_reload_success_timestamp_seconds: gauge(
     "When the config was last loaded with success.",
@@ -372,7 +375,7 @@ function metricsOf<Subject>(rows: Readonly<Record<string, Row<Subject>>>): reado
 }
 
 /** One sample, without further labels. */
-function one<Subject>(read: (subject: Subject) => Value | undefined): Read<Subject> {
+function one<Subject>(read: (subject: Subject) => Value | boolean | undefined): Read<Subject> {
   return (subject, add) => add(read(subject));
 }
 
@@ -420,20 +423,11 @@ function eachRate(read: (rate: BudgetSnapshot["rates"][number]) => number): Read
   };
 }
 
-/** One label that Prometheus cannot read would make it drop the whole scrape. */
-function ownLabels({ labels, links = {} }: ScrapedUpstream): Labels {
-  const linked = Object.entries(links).map(([name, url]) => [LINK_LABEL + name, url] as const);
-  return Object.fromEntries(
-    [...Object.entries(labels), ...linked].filter(
-      ([name]) => /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "upstream" && name !== "budget",
-    ),
-  );
+function ownLabels({ labels, links = {} }: Upstream): Labels {
+  const linked = Object.entries(links).map(([name, url]) => [LINK_LABEL + name, url]);
+  return { ...labels, ...Object.fromEntries(linked) };
 }
 
 function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : ms / 1000;
-}
-
-function flag(value: boolean | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value);
 }

@@ -1,10 +1,7 @@
 import { Bytes } from "./bytes.ts";
-import { type Add, type Metric, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
-import { type Description, type Format, type Labels, NO_LABELS, type Sample } from "./sample.ts";
+import { type Add, type Family, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
+import { type Format, type Labels, NO_LABELS, type Sample } from "./sample.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
-
-/** Samples that others have read. */
-export type Family = Description & { readonly samples: readonly Sample[] };
 
 /**
  * One scrape in one format. Each upstream is read and written in one go, so its numbers are of one moment; other work can
@@ -13,70 +10,64 @@ export type Family = Description & { readonly samples: readonly Sample[] };
  */
 export function* expose(
   snapshot: MetricsSnapshot,
-  others: readonly Family[],
+  others: readonly Family<MetricsSnapshot>[],
   format: Format,
 ): Generator<Uint8Array | undefined> {
-  const vantage = snapshot.fleet?.vantage;
-  const everywhere: Labels = vantage === undefined ? NO_LABELS : { vantage };
-  const ofUpstream = OF_UPSTREAM.map(unwritten);
-  for (const subject of snapshot.upstreams) {
-    const labels = { upstream: subject.upstream.name, ...everywhere };
-    write(ofUpstream, subject, labels, subject.accounts.startedAtMs, format);
-    yield undefined;
-  }
-  const ofBudget = OF_BUDGET.map(unwritten);
-  for (const subject of snapshot.budgets) {
-    write(ofBudget, subject, { budget: subject.name, ...everywhere }, snapshot.startedAtMs, format);
-    yield undefined;
-  }
-  const ofProcess = OF_PROCESS.map(unwritten);
-  write(ofProcess, snapshot, everywhere, snapshot.startedAtMs, format);
-  for (const written of [...ofUpstream, ...ofBudget, ...ofProcess]) yield* piecesOf(written, format);
-  for (const family of others) {
-    const written = unwritten(family);
-    for (const sample of family.samples) format.sample(written.samples, family, NOTHING, sample);
-    yield* piecesOf(written, format);
+  const { upstreams, budgets, fleet, startedAtMs } = snapshot;
+  const everywhere: Labels = fleet?.vantage === undefined ? NO_LABELS : { vantage: fleet.vantage };
+  const families = [
+    yield* written(format, OF_UPSTREAM, upstreams, ({ upstream: { name }, accounts }) => ({
+      labels: { upstream: name, ...everywhere },
+      startedAtMs: accounts.startedAtMs,
+    })),
+    yield* written(format, OF_BUDGET, budgets, ({ name }) => ({
+      labels: { budget: name, ...everywhere },
+      startedAtMs,
+    })),
+    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: everywhere, startedAtMs })),
+    yield* written(format, others, [snapshot], () => ({ labels: NO_LABELS, startedAtMs })),
+  ].flat();
+  for (const { metric, samples } of families) {
+    if (samples.length > 0) {
+      yield format.head(metric, samples.length);
+      yield samples.written;
+    }
+    samples.free();
   }
   yield format.end;
 }
 
-type Written<Of extends Description> = { readonly metric: Of; readonly samples: Bytes };
+type Owner = { readonly labels: Labels; readonly startedAtMs: number };
+type Written<Subject> = { readonly metric: Family<Subject>; readonly samples: Bytes };
 
-function unwritten<Of extends Description>(metric: Of): Written<Of> {
-  return { metric, samples: new Bytes() };
-}
-
-function write<Subject>(
-  families: readonly Written<Metric<Subject>>[],
-  subject: Subject,
-  labelsOfSubject: Labels,
-  bornAtMs: number,
+/** The families with the samples of all subjects. */
+function* written<Subject>(
   format: Format,
-): void {
-  COMMON.length = 0;
-  format.labels(COMMON, labelsOfSubject);
-  const common = COMMON.written;
-  let metric: Metric<Subject>;
-  let samples: Bytes;
-  const add: Add = (value, labels = NO_LABELS, { startedAtMs = bornAtMs, exemplar } = NOTHING_MORE) => {
+  metrics: readonly Family<Subject>[],
+  subjects: Iterable<Subject>,
+  ownerOf: (subject: Subject) => Owner,
+): Generator<undefined, readonly Written<never>[]> {
+  const families = metrics.map((metric) => ({ metric, samples: new Bytes() }));
+  const common = new Bytes();
+  let owner: Owner;
+  let family: Written<Subject>;
+  const add: Add = (
+    read,
+    labels = NO_LABELS,
+    { startedAtMs = owner.startedAtMs, exemplar } = NOTHING_MORE,
+  ) => {
+    const value = typeof read === "boolean" ? Number(read) : read;
     if (value === undefined || Number.isNaN(value)) return;
-    format.sample(samples, metric, common, { labels, value, startedAtMs, exemplar });
+    format.sample(family.samples, family.metric, common, { labels, value, startedAtMs, exemplar });
   };
-  for (const family of families) {
-    ({ metric, samples } = family);
-    metric.read(subject, add);
+  for (const subject of subjects) {
+    owner = ownerOf(subject);
+    common.length = 0;
+    format.labels(common, owner.labels);
+    for (family of families) family.metric.read(subject, add);
+    yield undefined;
   }
+  return families;
 }
 
-function* piecesOf({ metric, samples }: Written<Description>, format: Format): Generator<Uint8Array> {
-  if (samples.length > 0) {
-    yield format.head(metric, samples.length);
-    yield samples.written;
-  }
-  samples.free();
-}
-
-/** The labels of what is read now. */
-const COMMON = new Bytes();
-const NOTHING = new Uint8Array(0);
 const NOTHING_MORE: Pick<Sample, "startedAtMs" | "exemplar"> = {};

@@ -1,4 +1,9 @@
-import type { Distribution, Exemplar, Exponential } from "./sample.ts";
+/** One event among those that were counted. */
+export type Exemplar = {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly atMs: number;
+};
 
 /** Eight buckets between a value and its double: a quantile is at most 9 % above what was measured. */
 const FINEST_SCHEMA = 3;
@@ -26,16 +31,14 @@ export function bucketOf(value: number, schema: number): number {
   return Math.ceil(index / 2 ** (FINEST_SCHEMA - schema));
 }
 
-/** Without gaps between the first and the last that counts anything. When they become too many, each two become one. */
-export class ExponentialBuckets implements Exponential {
+/** Bucket i counts the values above 2^((i-1)/2^schema), up to 2^(i/2^schema). When they become too many, each two become one. */
+export class ExponentialBuckets {
   schema: number = FINEST_SCHEMA;
+  /** Values up to ZERO_THRESHOLD. */
   zeroCount = 0;
+  /** The index of the first of the counts, which have no gaps up to the last that counts anything. */
   first = 0;
   counts: number[] = [];
-
-  get zeroThreshold(): number {
-    return ZERO_THRESHOLD;
-  }
 
   observe(value: number): void {
     if (value <= ZERO_THRESHOLD) {
@@ -74,33 +77,26 @@ export class ExponentialBuckets implements Exponential {
 }
 
 /** Counts in a few buckets with fixed bounds, and in exponential ones. */
-export class Histogram implements Distribution {
+export class Histogram {
   readonly bounds: readonly number[];
-  readonly startedAtMs: number;
+  /** How many values are at or under each bound. */
+  readonly counts: number[];
   readonly exponential: ExponentialBuckets = new ExponentialBuckets();
   count = 0;
   sum = 0;
+  readonly startedAtMs: number;
   exemplar: Exemplar | undefined;
-  readonly #counts: number[];
 
   constructor(bounds: readonly number[], startedAtMs: number) {
     this.bounds = bounds;
+    this.counts = bounds.map(() => 0);
     this.startedAtMs = startedAtMs;
-    this.#counts = bounds.map(() => 0);
-  }
-
-  atOrUnder(boundIndex: number): number {
-    return this.#counts[boundIndex] ?? this.count;
   }
 
   observe(value: number, exemplar?: Exemplar): void {
-    for (
-      let index = this.bounds.length - 1;
-      value <= (this.bounds[index] ?? Number.NEGATIVE_INFINITY);
-      index--
-    ) {
-      this.#counts[index] = this.atOrUnder(index) + 1;
-    }
+    this.bounds.forEach((bound, index) => {
+      if (value <= bound) this.counts[index] = (this.counts[index] ?? 0) + 1;
+    });
     this.count += 1;
     this.sum += value;
     this.exponential.observe(value);

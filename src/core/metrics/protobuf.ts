@@ -1,10 +1,9 @@
 import { Bytes } from "./bytes.ts";
+import { type Exemplar, type ExponentialBuckets, ZERO_THRESHOLD } from "./histogram.ts";
 import {
   type Description,
   type Distribution,
   eachBucket,
-  type Exemplar,
-  type Exponential,
   type Format,
   type Labels,
   type MetricType,
@@ -19,180 +18,151 @@ export class ProtobufFormat implements Format {
     writeLabels(out, METRIC.label, labels);
   }
 
-  sample(out: Bytes, { type }: Description, common: Uint8Array, sample: Sample): void {
-    const metric = begin(out, FAMILY.metric);
+  sample(out: Bytes, { type }: Description, common: Bytes, sample: Sample): void {
+    const metric = out.begin(FAMILY.metric);
     out.copy(common);
     writeLabels(out, METRIC.label, sample.labels);
     const { value, startedAtMs, exemplar } = sample;
-    if (typeof value === "number" && type === "counter") {
-      const at = begin(out, METRIC.counter);
-      number(out, NUMBER.value, value);
+    if (typeof value === "number") {
+      const isCounter = type === "counter";
+      const at = out.begin(isCounter ? METRIC.counter : METRIC.gauge);
+      out.number(NUMBER.value, value);
       if (exemplar !== undefined) writeExemplar(out, NUMBER.exemplar, exemplar);
-      startedAt(out, NUMBER.startedAt, startedAtMs);
-      out.finish(at);
-    } else if (typeof value === "number") {
-      const at = begin(out, METRIC.gauge);
-      number(out, NUMBER.value, value);
-      out.finish(at);
-    } else if ("bounds" in value) {
+      if (isCounter) writeStart(out, NUMBER.startedAt, startedAtMs);
+      out.end(at);
+    } else if (value.bounds !== undefined) {
       writeHistogram(out, value, sample);
     } else {
-      const at = begin(out, METRIC.summary);
-      whole(out, SUMMARY.count, value.count);
-      number(out, SUMMARY.sum, value.sum);
-      startedAt(out, SUMMARY.startedAt, startedAtMs);
-      out.finish(at);
+      const at = out.begin(METRIC.summary);
+      out.whole(SUMMARY.count, value.count);
+      out.number(SUMMARY.sum, value.sum);
+      writeStart(out, SUMMARY.startedAt, startedAtMs);
+      out.end(at);
     }
-    out.finish(metric);
+    out.end(metric);
   }
 
   head({ name, help, type }: Description, samplesBytes: number): Uint8Array {
     const fields = new Bytes();
-    string(fields, FAMILY.name, name);
-    string(fields, FAMILY.help, help);
-    whole(fields, FAMILY.type, TYPES[type]);
+    fields.string(FAMILY.name, name);
+    fields.string(FAMILY.help, help);
+    fields.whole(FAMILY.type, TYPES[type]);
     const out = new Bytes();
     out.varint(fields.length + samplesBytes);
-    out.copy(fields.written);
+    out.copy(fields);
     return out.written;
   }
 }
 
 function writeHistogram(out: Bytes, value: Distribution, { startedAtMs, exemplar }: Sample): void {
-  const at = begin(out, METRIC.histogram);
-  whole(out, HISTOGRAM.count, value.count);
-  number(out, HISTOGRAM.sum, value.sum);
+  const at = out.begin(METRIC.histogram);
+  out.whole(HISTOGRAM.count, value.count);
+  out.number(HISTOGRAM.sum, value.sum);
   // In them, every version of Prometheus looks for exemplars.
   eachBucket(value, exemplar, (bound, count, one) => {
     if (bound === Infinity && one === undefined) return;
-    const bucket = begin(out, HISTOGRAM.bucket);
-    whole(out, BUCKET.count, count);
-    number(out, BUCKET.upperBound, bound);
+    const bucket = out.begin(HISTOGRAM.bucket);
+    out.whole(BUCKET.count, count);
+    out.number(BUCKET.upperBound, bound);
     if (one !== undefined) writeExemplar(out, BUCKET.exemplar, one);
-    out.finish(bucket);
+    out.end(bucket);
   });
   if (value.exponential !== undefined) writeExponential(out, value.exponential);
-  startedAt(out, HISTOGRAM.startedAt, startedAtMs);
-  out.finish(at);
+  writeStart(out, HISTOGRAM.startedAt, startedAtMs);
+  out.end(at);
 }
 
 /** Only buckets that count something are written, each as the difference to the one before. */
-function writeExponential(
-  out: Bytes,
-  { schema, zeroThreshold, zeroCount, first, counts }: Exponential,
-): void {
-  whole(out, HISTOGRAM.schema, zigzag(schema));
-  number(out, HISTOGRAM.zeroThreshold, zeroThreshold);
-  whole(out, HISTOGRAM.zeroCount, zeroCount);
+function writeExponential(out: Bytes, { schema, zeroCount, first, counts }: ExponentialBuckets): void {
+  out.whole(HISTOGRAM.schema, zigzag(schema));
+  out.number(HISTOGRAM.zeroThreshold, ZERO_THRESHOLD);
+  out.whole(HISTOGRAM.zeroCount, zeroCount);
   let endOfLast = 0;
   for (let place = 0; place < counts.length;) {
     const from = place;
     while ((counts[place] ?? 0) > 0) place += 1;
     if (place > from) {
-      const span = begin(out, HISTOGRAM.span);
-      whole(out, SPAN.offset, zigzag(first + from - endOfLast));
-      whole(out, SPAN.length, place - from);
-      out.finish(span);
+      const span = out.begin(HISTOGRAM.span);
+      out.whole(SPAN.offset, zigzag(first + from - endOfLast));
+      out.whole(SPAN.length, place - from);
+      out.end(span);
       endOfLast = first + place;
     }
     place += 1;
   }
   if (counts.length === 0) return;
-  const deltas = begin(out, HISTOGRAM.delta);
+  const deltas = out.begin(HISTOGRAM.delta);
   let before = 0;
   for (const count of counts) {
     if (count === 0) continue;
     out.varint(zigzag(count - before));
     before = count;
   }
-  out.finish(deltas);
+  out.end(deltas);
 }
 
-/** The numbers of the fields, as metrics.proto of Prometheus's client_model has them. */
-const FAMILY = { name: 1, help: 2, type: 3, metric: 4 };
-const METRIC = { label: 1, gauge: 2, counter: 3, summary: 4, untyped: 5, histogram: 7 };
-const LABEL = { name: 1, value: 2 };
-const NUMBER = { value: 1, exemplar: 2, startedAt: 3 };
-const SUMMARY = { count: 1, sum: 2, startedAt: 4 };
-const HISTOGRAM = {
-  count: 1,
-  sum: 2,
-  bucket: 3,
-  schema: 5,
-  zeroThreshold: 6,
-  zeroCount: 7,
-  span: 12,
-  delta: 13,
-  startedAt: 15,
+/** How a field is written on the wire is in the lower bits of its tag. */
+const varint = (field: number): number => field * 8;
+const double = (field: number): number => field * 8 + 1;
+const delimited = (field: number): number => field * 8 + 2;
+
+/** The tags of the fields, by their numbers in metrics.proto of Prometheus's client_model. No number is above 15. */
+const FAMILY = { name: delimited(1), help: delimited(2), type: varint(3), metric: delimited(4) };
+const METRIC = {
+  label: delimited(1),
+  gauge: delimited(2),
+  counter: delimited(3),
+  summary: delimited(4),
+  histogram: delimited(7),
 };
-const BUCKET = { count: 1, upperBound: 2, exemplar: 3 };
-const SPAN = { offset: 1, length: 2 };
-const EXEMPLAR = { label: 1, value: 2, at: 3 };
-const TIMESTAMP = { seconds: 1, nanos: 2 };
+const LABEL = { name: delimited(1), value: delimited(2) };
+const NUMBER = { value: double(1), exemplar: delimited(2), startedAt: delimited(3) };
+const SUMMARY = { count: varint(1), sum: double(2), startedAt: delimited(4) };
+const HISTOGRAM = {
+  count: varint(1),
+  sum: double(2),
+  bucket: delimited(3),
+  schema: varint(5),
+  zeroThreshold: double(6),
+  zeroCount: varint(7),
+  span: delimited(12),
+  delta: delimited(13),
+  startedAt: delimited(15),
+};
+const BUCKET = { count: varint(1), upperBound: double(2), exemplar: delimited(3) };
+const SPAN = { offset: varint(1), length: varint(2) };
+const EXEMPLAR = { label: delimited(1), value: double(2), at: delimited(3) };
+const TIMESTAMP = { seconds: varint(1), nanos: varint(2) };
 const TYPES: Readonly<Record<MetricType, number>> = { counter: 0, gauge: 1, summary: 2, histogram: 4 };
 
-/** How a field is written on the wire: the lower bits of its tag. */
-const VARINT = 0;
-const DOUBLE = 1;
-const DELIMITED = 2;
-
-/** No field has a number above 15, so a tag is one byte. */
-function tag(out: Bytes, field: number, wire: number): void {
-  out.byte(field * 8 + wire);
-}
-
-/** A field that is 0 is left out: who reads it takes it for 0. */
-function whole(out: Bytes, field: number, value: number): void {
-  if (value === 0) return;
-  tag(out, field, VARINT);
-  out.varint(value);
-}
-
-function number(out: Bytes, field: number, value: number): void {
-  if (value === 0) return;
-  tag(out, field, DOUBLE);
-  out.double(value);
-}
-
-function string(out: Bytes, field: number, text: string): void {
-  const at = begin(out, field);
-  out.text(text);
-  out.finish(at);
-}
-
-/** Until `finish`, all that is written is in this field. */
-function begin(out: Bytes, field: number): number {
-  tag(out, field, DELIMITED);
-  return out.reserve();
-}
-
-function writeLabels(out: Bytes, field: number, labels: Labels): void {
+function writeLabels(out: Bytes, tag: number, labels: Labels): void {
   for (const name in labels) {
-    const at = begin(out, field);
-    string(out, LABEL.name, name);
-    string(out, LABEL.value, labels[name] ?? "");
-    out.finish(at);
+    const at = out.begin(tag);
+    out.string(LABEL.name, name);
+    out.string(LABEL.value, labels[name] ?? "");
+    out.end(at);
   }
 }
 
 /** In whole seconds: what is counted began then or later. */
-function startedAt(out: Bytes, field: number, atMs: number | undefined): void {
-  if (atMs !== undefined) timestamp(out, field, Math.floor(atMs / 1000) * 1000);
+function writeStart(out: Bytes, tag: number, atMs: number | undefined): void {
+  if (atMs !== undefined) writeTimestamp(out, tag, Math.floor(atMs / 1000), 0);
 }
 
-function timestamp(out: Bytes, field: number, atMs: number): void {
-  const at = begin(out, field);
-  whole(out, TIMESTAMP.seconds, Math.floor(atMs / 1000));
-  whole(out, TIMESTAMP.nanos, Math.floor((atMs % 1000) * 1e6));
-  out.finish(at);
+function writeTimestamp(out: Bytes, tag: number, seconds: number, ms: number): void {
+  const at = out.begin(tag);
+  out.whole(TIMESTAMP.seconds, seconds);
+  out.whole(TIMESTAMP.nanos, Math.floor(ms * 1e6));
+  out.end(at);
 }
 
-function writeExemplar(out: Bytes, field: number, { labels, value, atMs }: Exemplar): void {
-  const at = begin(out, field);
+function writeExemplar(out: Bytes, tag: number, { labels, value, atMs }: Exemplar): void {
+  const at = out.begin(tag);
   writeLabels(out, EXEMPLAR.label, labels);
-  number(out, EXEMPLAR.value, value);
-  timestamp(out, EXEMPLAR.at, atMs);
-  out.finish(at);
+  out.number(EXEMPLAR.value, value);
+  const seconds = Math.floor(atMs / 1000);
+  writeTimestamp(out, EXEMPLAR.at, seconds, atMs - seconds * 1000);
+  out.end(at);
 }
 
 /** Small numbers of either sign become small ones without a sign. */

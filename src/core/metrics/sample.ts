@@ -1,6 +1,7 @@
 /** The samples of a scrape: what every format is written from. */
 
 import type { Bytes } from "./bytes.ts";
+import type { Exemplar, Histogram } from "./histogram.ts";
 
 export type MetricType = "counter" | "gauge" | "histogram" | "summary";
 
@@ -13,28 +14,12 @@ export type Description = {
 export type Labels = Readonly<Record<string, string>>;
 export const NO_LABELS: Labels = {};
 
-export type Summary = { readonly count: number; readonly sum: number };
+type Counted = Readonly<Pick<Histogram, "count" | "sum">>;
+export type Summary = Counted & { readonly bounds?: undefined };
 
-/** A summary that also has buckets. */
-export type Distribution = Summary & {
-  /** The upper bounds that every format can show, beside the one without a bound. */
-  readonly bounds: readonly number[];
-  /** Cumulative. */
-  atOrUnder(boundIndex: number): number;
-  /** For formats that know them. */
-  readonly exponential?: Exponential | undefined;
-};
-
-/** Bucket i counts the values above 2^((i-1)/2^schema), up to 2^(i/2^schema). */
-export type Exponential = {
-  readonly schema: number;
-  /** Values up to this one are counted as zeros. */
-  readonly zeroThreshold: number;
-  readonly zeroCount: number;
-  /** The index of the first of the counts. */
-  readonly first: number;
-  readonly counts: readonly number[];
-};
+/** A summary that also has buckets: those that every format can show, and others for formats that know them. */
+export type Distribution = Counted &
+  Readonly<Pick<Histogram, "bounds" | "counts"> & Partial<Pick<Histogram, "exponential">>>;
 
 export type Value = number | Summary | Distribution;
 
@@ -48,13 +33,10 @@ export function eachBucket(
   for (let index = 0; index <= value.bounds.length; index += 1) {
     const bound = value.bounds[index] ?? Infinity;
     const isHere = pending !== undefined && pending.value <= bound;
-    visit(bound, value.atOrUnder(index), isHere ? pending : undefined);
+    visit(bound, value.counts[index] ?? value.count, isHere ? pending : undefined);
     if (isHere) pending = undefined;
   }
 }
-
-/** One event among those that were counted. */
-export type Exemplar = { readonly labels: Labels; readonly value: number; readonly atMs: number };
 
 export type Sample = {
   /** In addition to those of what the sample belongs to. */
@@ -69,7 +51,7 @@ export interface Format {
   /** Written once for many samples. */
   labels(out: Bytes, labels: Labels): void;
   /** `common` are the labels of what the sample belongs to, as `labels` has written them. */
-  sample(out: Bytes, metric: Description, common: Uint8Array, sample: Sample): void;
+  sample(out: Bytes, metric: Description, common: Bytes, sample: Sample): void;
   /** What stands before so many bytes of samples of a metric. */
   head(metric: Description, samplesBytes: number): Uint8Array;
   readonly end: Uint8Array;

@@ -4,23 +4,7 @@ import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Burn, QuotaForecast } from "../answer/credit.ts";
 import type { BudgetState } from "../budget/ledger.ts";
 import type { Upstream } from "../config/config.ts";
-import type { HealthState } from "../poll/health.ts";
-
-/** What a scrape shows of the config of an upstream. */
-export type ScrapedUpstream = Pick<
-  Upstream,
-  | "name"
-  | "budgets"
-  | "labels"
-  | "links"
-  | "schedule"
-  | "confirm"
-  | "objective"
-  | "expect"
-  | "values"
-  | "price"
-  | "stream"
->;
+import type { Health } from "../poll/health.ts";
 
 /** One value that the answers tell. All unknown once it was not seen for long. */
 export type ValueSnapshot = {
@@ -36,9 +20,9 @@ export type ValueSnapshot = {
 };
 
 export type UpstreamSnapshot = {
-  readonly upstream: ScrapedUpstream;
+  readonly upstream: Upstream;
   readonly accounts: UpstreamAccounts;
-  readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
+  readonly health: Pick<Health, "state" | "isUp">;
   /** Wall clock. */
   readonly nowMs: number;
   readonly stalledAfterMs: number;

@@ -1,9 +1,9 @@
-import { Bytes } from "./bytes.ts";
+import type { Bytes } from "./bytes.ts";
+import type { Exemplar } from "./histogram.ts";
 import {
   type Description,
   type Distribution,
   eachBucket,
-  type Exemplar,
   type Format,
   type Labels,
   type Sample,
@@ -23,13 +23,13 @@ export class TextFormat implements Format {
     writeLabels(out, labels, false);
   }
 
-  sample(out: Bytes, { name }: Description, common: Uint8Array, { labels, value, exemplar }: Sample): void {
+  sample(out: Bytes, { name }: Description, common: Bytes, { labels, value, exemplar }: Sample): void {
     if (typeof value === "number") {
       writeSeries(out, name, "", common, labels);
       this.#number(out, value, exemplar);
       return;
     }
-    if ("bounds" in value) this.#buckets(out, name, common, labels, value, exemplar);
+    if (value.bounds !== undefined) this.#buckets(out, name, common, labels, value, exemplar);
     writeSeries(out, name, "_sum", common, labels);
     this.#number(out, value.sum);
     writeSeries(out, name, "_count", common, labels);
@@ -49,7 +49,7 @@ export class TextFormat implements Format {
   #buckets(
     out: Bytes,
     name: string,
-    common: Uint8Array,
+    common: Bytes,
     labels: Labels,
     value: Distribution,
     exemplar: Exemplar | undefined,
@@ -79,7 +79,7 @@ export class TextFormat implements Format {
 }
 
 /** All of a line that stands before its number. */
-function writeSeries(out: Bytes, name: string, suffix: string, common: Uint8Array, labels: Labels): void {
+function writeSeries(out: Bytes, name: string, suffix: string, common: Bytes, labels: Labels): void {
   out.text(name);
   out.text(suffix);
   const from = out.length;
@@ -121,7 +121,5 @@ function boundText(bound: number): string {
 }
 
 function bytesOf(text: string): Uint8Array {
-  const out = new Bytes();
-  out.text(text);
-  return out.written;
+  return new TextEncoder().encode(text);
 }

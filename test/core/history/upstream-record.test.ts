@@ -28,7 +28,7 @@ test("everybody hears everything, and the accounts close", () => {
   expect(record.accounts).toMatchObject({
     slots: 5,
     totalPolls: 1,
-    totalSkipped: 4,
+    skips: { total: 4 },
     waiting: 0,
     inFlight: 0,
   });

@@ -29,7 +29,7 @@ test("slots that never waited and a slot that gave up waiting are skipped slots"
   accounts.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
   accounts.record(SLOT_WAITING);
   accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
-  expect(accounts).toMatchObject({ slots: 41, waiting: 0, totalSkipped: 41 });
+  expect(accounts).toMatchObject({ slots: 41, waiting: 0, skips: { total: 41 } });
   expect(accounts.skips.of("missed")).toBe(40);
   expect(accounts.skips.of("budget")).toBe(1);
   expect(accountsClose(accounts)).toBe(true);
@@ -49,8 +49,8 @@ test("a slot that starts without having waited shows as accounts that do not clo
 
 test("a poll is counted under its own outcome and reason, and no other", () => {
   const accounts = accountsOf(samplePoll({ outcome: { kind: "throttled", reason: "quota" } }));
-  expect(accounts.polls("throttled")).toBe(1);
-  expect(accounts.polls("ok")).toBe(0);
+  expect(accounts.durations.throttled?.count).toBe(1);
+  expect(accounts.durations.ok?.count).toBe(0);
   expect(accounts.reasons.of("quota")).toBe(1);
   expect(accounts.reasons.of("rate")).toBe(0);
 });
@@ -59,39 +59,38 @@ test("a failure keeps its time, and apart from the successes", () => {
   const accounts = accountsOf(
     samplePoll({ outcome: { kind: "failed", reason: "timeout" }, durationMs: 10_000 }),
   );
-  expect(accounts.duration("failed")).toMatchObject({ count: 1, sum: 10 });
-  expect(accounts.duration("ok")).toMatchObject({ count: 0, sum: 0 });
+  expect(accounts.durations.failed).toMatchObject({ count: 1, sum: 10 });
+  expect(accounts.durations.ok).toMatchObject({ count: 0, sum: 0 });
 });
 
 test("a duration that equals a bucket's bound belongs to that bucket", () => {
-  const bounds = new UpstreamAccounts(0).duration("ok")?.bounds ?? [];
+  const bounds = new UpstreamAccounts(0).durations.ok?.bounds ?? [];
   expect(bounds).toHaveLength(12);
   for (const [index, bound] of bounds.entries()) {
-    const duration = accountsOf(samplePoll({ durationMs: bound * 1000 })).duration("ok");
-    expect(duration?.atOrUnder(index), `at ${bound}`).toBe(1);
-    expect(index === 0 ? 0 : duration?.atOrUnder(index - 1), `under ${bound}`).toBe(0);
+    const duration = accountsOf(samplePoll({ durationMs: bound * 1000 })).durations.ok;
+    expect(duration?.counts[index], `at ${bound}`).toBe(1);
+    expect(duration?.counts[index - 1] ?? 0, `under ${bound}`).toBe(0);
   }
 });
 
 test("a duration beyond the last bound is counted, in +Inf alone", () => {
-  const duration = accountsOf(samplePoll({ durationMs: 61_000 })).duration("ok");
-  expect(duration?.atOrUnder(11)).toBe(0);
-  expect(duration?.atOrUnder(12)).toBe(1);
+  const duration = accountsOf(samplePoll({ durationMs: 61_000 })).durations.ok;
+  expect(duration?.counts).toEqual(Array.from({ length: 12 }, () => 0));
   expect(duration?.count).toBe(1);
 });
 
 test("a clock that was set back makes no sum shrink and no count lost", () => {
   const accounts = accountsOf(samplePoll({ delayMs: -3_600_000, durationMs: NaN, phasesMs: { dns: -1 } }));
   expect(accounts.delay).toMatchObject({ count: 1, sum: 0 });
-  expect(accounts.duration("ok")).toMatchObject({ count: 1, sum: 0 });
-  expect(accounts.phase("dns")).toEqual({ count: 1, sum: 0 });
+  expect(accounts.durations.ok).toMatchObject({ count: 1, sum: 0 });
+  expect(accounts.phases.dns).toEqual({ count: 1, sum: 0 });
 });
 
 test("a phase that has not happened is not known; one that took no time is", () => {
   const accounts = accountsOf(samplePoll({ phasesMs: { connect: 0, wait: 250 } }));
-  expect(accounts.phase("tls")).toBeUndefined();
-  expect(accounts.phase("connect")).toEqual({ count: 1, sum: 0 });
-  expect(accounts.phase("wait")).toEqual({ count: 1, sum: 0.25 });
+  expect(accounts.phases.tls).toBeUndefined();
+  expect(accounts.phases.connect).toEqual({ count: 1, sum: 0 });
+  expect(accounts.phases.wait).toEqual({ count: 1, sum: 0.25 });
 });
 
 test("status codes are counted as they are when registered; the wild rest shares one name", () => {
@@ -209,8 +208,8 @@ test("what appears late began when the poll that made it was sent, and no skip b
   accounts.record({ kind: "slots_skipped", cause: "quota", count: 1, hadWaited: false });
   expect(accounts.reasons.counts).toEqual([{ word: "server_error", count: 2, startedAtMs: 10_000 }]);
   expect(accounts.skips.counts.map(({ startedAtMs }) => startedAtMs)).toEqual([5_000, 21_000]);
-  expect(accounts.duration("failed")?.startedAtMs).toBe(10_000);
-  expect(accounts.duration("ok")?.startedAtMs).toBe(5_000);
+  expect(accounts.durations.failed?.startedAtMs).toBe(10_000);
+  expect(accounts.durations.ok?.startedAtMs).toBe(5_000);
 });
 
 test("the newest poll of each outcome is its example, with the provider's request id unless it is too long", () => {
@@ -220,7 +219,7 @@ test("the newest poll of each outcome is its example, with the provider's reques
       ...(requestId === undefined ? [] : [{ name: "x-request-id", bytes: 1, value: requestId }]),
     ];
     const outcome = outcomeOf("server_error");
-    return accountsOf(samplePoll({ outcome, head: { status: 500, headers } })).duration("failed")?.exemplar;
+    return accountsOf(samplePoll({ outcome, head: { status: 500, headers } })).durations.failed?.exemplar;
   };
   const pollId = { poll_id: "poll-1" };
   expect(exampleOf(undefined)).toMatchObject({ labels: pollId, value: 0.2, atMs: POLL_ENDED_AT_MS });

@@ -30,7 +30,7 @@ function written(description: Description, samples: readonly Sample[]): DecodedF
   const format = new ProtobufFormat();
   const [common, out] = [new Bytes(), new Bytes()];
   format.labels(common, { upstream: "email" });
-  for (const sample of samples) format.sample(out, description, common.written, sample);
+  for (const sample of samples) format.sample(out, description, common, sample);
   const bytes = Buffer.concat([format.head(description, out.length), out.written]);
   return decodeFamilies(bytes).get(description.name);
 }

@@ -94,7 +94,7 @@ export class Tally implements Recorder {
       accountsClose(accounts) &&
       accounts.slots === this.slots &&
       accounts.totalPolls === this.polls &&
-      accounts.totalSkipped === this.skipped &&
+      accounts.skips.total === this.skipped &&
       accounts.waiting === this.waiting;
     return isTold
       ? undefined
