@@ -28,6 +28,15 @@ const listOf = (bytes: number, piece: string): Buffer =>
 const ids = (turn: number): HostileAnswer["headers"] =>
   Array.from({ length: 50 }, (_, index) => ["X-Request-Id", `${turn}-${index}-`.padEnd(128, "7")]);
 
+/** The first event, the last, what all say together, and the one that is never complete: each as long as it may be. */
+const events = ((long = "\u2603".repeat(60_000)) =>
+  Buffer.from(
+    [{ long, say: "1" }, { say: long }, { long, say: "2" }]
+      .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      .concat(`data: ${long}`)
+      .join(""),
+  ))();
+
 const brotli = brotliCompressSync(listOf(MIB, "{}"), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
 const gzip = gzipSync(listOf(8 * MIB, "[]"));
 
@@ -73,6 +82,12 @@ export const HOSTILITIES: Readonly<Record<string, Hostility>> = {
     name: "bodies of 1 MiB that do not tell their length and never end",
     answer: () => ({ status: 200, headers: [], body: Buffer.alloc(MIB, " ") }),
     isUnfinished: true,
+  },
+  events: {
+    name: "streams whose events are as long as they may be, and never end",
+    answer: () => ({ status: 200, headers: [["Content-Type", "text/event-stream"]], body: events }),
+    isUnfinished: true,
+    config: () => ({ stream: { format: "sse", ends: { data: "[DONE]" }, counts: { path: "/say" } } }),
   },
   brotli: {
     name: "JSON of 1 MiB in a few bytes of brotli",

@@ -2,6 +2,8 @@ import type { Dispatcher } from "undici";
 import { isExpected } from "../../core/config/config.ts";
 import {
   EVENT_CHARS,
+  LARGE_STREAM_BYTES,
+  SMALL_STREAM_CHARS,
   SMALL_BODY_BYTES,
   SOCKET_BYTES,
   STREAM_TURN_BYTES,
@@ -267,11 +269,20 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (stream.hasCounted && !hadCounted) this.timer.enter("stream");
     if (stream.bytes > maxBodyBytes)
       return this.fail("body_too_large", `the stream exceeds ${maxBodyBytes} bytes`);
-    if (stream.events === 0 && stream.bytes <= SMALL_BODY_BYTES) this.#body.add(chunk);
+    if (stream.events > 0) this.#body.drop();
+    else if (stream.bytes <= SMALL_BODY_BYTES) this.#body.add(chunk);
+    if (stream.keptChars > SMALL_STREAM_CHARS && !this.#hasMemoryForStream())
+      return this.fail("memory", "for all that is kept of the stream there was no memory");
     // The end of the answer may come with that of the stream: then its connection can be used again.
     if (stream.end === "complete") setImmediate(() => this.#leave(stream));
     else if (stream.end !== undefined) this.#leave(stream);
     else this.#giveTurn(controller, chunk.byteLength);
+  }
+
+  /** Now or not at all: a wait would be taken for one of the upstream's. */
+  #hasMemoryForStream(): boolean {
+    this.#giveMemoryBack ??= this.#memory?.take(LARGE_STREAM_BYTES, Number.POSITIVE_INFINITY, () => {});
+    return this.#memory === undefined || this.#giveMemoryBack !== undefined;
   }
 
   /** The system hands over megabytes at once, and nothing else would run meanwhile. */

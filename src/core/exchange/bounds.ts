@@ -15,6 +15,12 @@ export const SMALL_BODY_BYTES: number = 64 * KIB;
 export const EVENT_CHARS: number = 64 * KIB;
 export const STREAM_TURN_BYTES: number = 32 * KIB;
 export const MOST_EVENTS = 1_000;
+/**
+ * What is kept of a stream while it comes takes two bytes a character at worst: its first event, its last, all that its
+ * events say, and the one that is not complete. Who keeps more than a little needs a part of the memory for bodies.
+ */
+export const SMALL_STREAM_CHARS: number = 32 * KIB;
+export const LARGE_STREAM_BYTES: number = 2 * 4 * EVENT_CHARS;
 /** What a config may allow. Larger bodies than this could not be judged in the memory that is shipped. */
 export const LARGEST_BODY_BYTES: number = 8 * 1024 * KIB;
 /**

@@ -8,9 +8,6 @@ export type StreamFormat = (typeof STREAM_FORMATS)[number];
 /** `name` is empty for most, and for all of NDJSON. */
 export type StreamEvent = { readonly name: string; readonly data: string };
 
-const LF = 10;
-const CR = 13;
-
 /** Each byte is looked at once, however it is split, and kept only while its event is incomplete. */
 export class EventReader {
   readonly #isSse: boolean;
@@ -29,6 +26,11 @@ export class EventReader {
     this.#isSse = format === "sse";
   }
 
+  /** Of the event that is not complete yet. */
+  get keptChars(): number {
+    return this.#line.length + (this.#data?.length ?? 0);
+  }
+
   /** The events that end in this piece. Who stops asking gets none of the rest. */
   *read(piece: Uint8Array): Generator<StreamEvent> {
     const text = this.#decoder.decode(piece, { stream: true });
@@ -36,16 +38,15 @@ export class EventReader {
     // It is the second half of the line end that the piece before ended in.
     let from = this.#endedInCr && text.startsWith("\n") ? 1 : 0;
     this.#endedInCr = this.#isSse && text.endsWith("\r");
-    for (let at = from; at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
-      // In JSON a carriage return is white space.
-      if (code !== LF && (code !== CR || !this.#isSse)) continue;
+    // In JSON a carriage return is white space.
+    const lineEnds = this.#isSse ? /\r\n?|\n/g : /\n/g;
+    for (lineEnds.lastIndex = from; ; from = lineEnds.lastIndex) {
+      const at = lineEnds.exec(text)?.index;
+      if (at === undefined) break;
       if (at > from) this.#add(text.slice(from, at));
       if (this.isTooLong) return;
       const event = this.#endLine();
       if (event !== undefined) yield event;
-      if (code === CR && text.charCodeAt(at + 1) === LF) at += 1;
-      from = at + 1;
     }
     if (from < text.length) this.#add(text.slice(from));
   }
@@ -60,7 +61,7 @@ export class EventReader {
     if (this.#line === "" && part.startsWith(":")) this.#isComment = this.#isSse;
     if (this.#isComment) return;
     this.#line += part;
-    this.isTooLong = this.#line.length + (this.#data?.length ?? 0) > EVENT_CHARS;
+    this.isTooLong = this.keptChars > EVENT_CHARS;
   }
 
   #endLine(): StreamEvent | undefined {

@@ -14,15 +14,19 @@ const BACKSLASH = 0x5c;
 
 /** A byte order mark is allowed. */
 export function readJson(body: Uint8Array): JsonBody {
-  // As many levels need as many bytes.
-  const excess = body.length > MOST_LEVELS ? excessOf(body) : undefined;
-  if (excess !== undefined) return { kind: excess };
   let text: string;
   try {
     text = UTF8.decode(body);
   } catch {
     return { kind: "not_utf8" };
   }
+  return parseJson(text);
+}
+
+export function parseJson(text: string): JsonBody {
+  // As many levels need as many characters.
+  const excess = text.length > MOST_LEVELS ? excessOf(text) : undefined;
+  if (excess !== undefined) return { kind: excess };
   try {
     return { kind: "json", value: JSON.parse(text) };
   } catch {
@@ -30,26 +34,31 @@ export function readJson(body: Uint8Array): JsonBody {
   }
 }
 
-/** Bytes that are part of a longer UTF-8 sequence are never brackets, commas or quotes. */
-function excessOf(body: Uint8Array): "too_deep" | "too_many" | undefined {
+function excessOf(text: string): "too_deep" | "too_many" | undefined {
   let [levels, marks] = [0, 0];
-  let isInString = false;
-  for (let index = 0; index < body.length; index += 1) {
-    const byte = body[index];
-    if (isInString) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) {
-      isInString = true;
-    } else if (byte === 0x5b || byte === 0x7b) {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+    } else if (code === 0x5b || code === 0x7b) {
       levels += 1;
       marks += 1;
       if (levels > MOST_LEVELS) return "too_deep";
-    } else if (byte === 0x5d || byte === 0x7d) {
+    } else if (code === 0x5d || code === 0x7d) {
       levels -= 1;
-    } else if (byte === 0x2c || byte === 0x3a) {
+    } else if (code === 0x2c || code === 0x3a) {
       marks += 1;
     }
   }
   return marks > MOST_JSON_MARKS ? "too_many" : undefined;
+}
+
+/** Where the string that begins here ends: at a quote that no odd number of backslashes is before. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return at;
+  }
+  return text.length;
 }

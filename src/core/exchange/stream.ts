@@ -2,7 +2,7 @@
 
 import { EVENT_CHARS } from "./bounds.ts";
 import { EventReader, type StreamEvent, type StreamFormat } from "./event-reader.ts";
-import { readJson } from "./json-body.ts";
+import { parseJson } from "./json-body.ts";
 import { valueAt } from "./json-pointer.ts";
 import { isObject, type JsonScalar } from "./json-value.ts";
 
@@ -76,6 +76,10 @@ export class StreamFold {
     this.lastEventAtMs = nowMs;
   }
 
+  get keptChars(): number {
+    return (this.#first?.length ?? 0) + this.#last.length + this.#joined.length + this.#reader.keptChars;
+  }
+
   get hasCounted(): boolean {
     return this.#firstAtMs !== undefined;
   }
@@ -129,7 +133,7 @@ export class StreamFold {
   /** Undefined for what is no JSON object: no place in anything else can be meant. */
   #jsonIn(data: string): unknown {
     if (this.#notJson === MOST_NOT_JSON || !/^\s*\{/.test(data)) return undefined;
-    const read = readJson(ENCODER.encode(data));
+    const read = parseJson(data);
     if (read.kind === "json") return read.value;
     this.#notJson += 1;
     return undefined;

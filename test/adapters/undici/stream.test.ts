@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { BodyMemory } from "../../../src/adapters/undici/body-memory.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Stream } from "../../../src/core/exchange/stream.ts";
@@ -321,4 +322,34 @@ test("assertions and values look at the last event, the first that counts, or th
     'answered 200, but `/delta` of the first event is "{"ok":", expected nothing',
   ]);
   expect(polled.values).toEqual([{ name: "tokens", value: 7, isCredit: false }]);
+});
+
+const LONG = "x".repeat(20_000);
+
+test.each([
+  [
+    "its first event and its last",
+    [`data: {"delta":"a","pad":"${LONG}"}\n\n`, `data: {"pad":"${LONG}"}\n\n`],
+  ],
+  ["all that its events say", [token(LONG), token(LONG), token("end")]],
+  ["an event that is not complete", [token("a"), `data: ${LONG}`, LONG]],
+])("what is kept of a long stream needs memory, or is told as ours: %s", async (_, pieces) => {
+  const full = new BodyMemory(1, 1_000_000);
+  full.take(1, 0, () => {});
+  const upstream = { stream: { ...TOKENS, ends: "end" as const } };
+  const refused = await pollOnce(await streaming(pieces), upstream, { memory: full });
+  expect(refused.exchange).toMatchObject({ kind: "broken", fault: "memory" });
+  const memory = new BodyMemory(1, 0);
+  expect((await pollOnce(await streaming(pieces), upstream, { memory })).exchange.kind).toBe("answered");
+  await nextTurn();
+  // It was given back.
+  expect(memory.take(1, 1, () => {})).toBeDefined();
+});
+
+test("a stream of a thousand short events keeps little, and needs no memory", async () => {
+  const memory = new BodyMemory(1, 0);
+  memory.take(1, 0, () => {});
+  const pieces = [...Array.from({ length: 1_000 }, () => token("word ")), DONE];
+  const read = await pollOnce(await streaming(pieces), { stream: { ...TOKENS, atMost: 10_000 } }, { memory });
+  expect(read.exchange).toMatchObject({ kind: "answered", stream: { end: "complete", events: 1_000 } });
 });
