@@ -8,7 +8,7 @@ import {
 } from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
 import { messageOf, oneLine } from "../../core/text/escape.ts";
-import { ClientSlot } from "./client-slot.ts";
+import { PollClient } from "./poll-client.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
 import { type Endpoint, RequestBuilder } from "./request.ts";
@@ -46,6 +46,14 @@ export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
   }
 }
 
+/**
+ * Polls one upstream. Each poll is a request, which is lent a client from when it is sent until its answer has ended; the
+ * client owns the connection.
+ *
+ *      request     key ──── sent ──── written ──── answer ──── end
+ *      client               taken ──────────────────────────── kept for the next one, or destroyed where it broke
+ *      connection           opened, or that of the last one ── closed, or kept with its client
+ */
 class UndiciProbe implements Probe {
   readonly token: Token | undefined;
   readonly #options: ProbeOptions;
@@ -55,7 +63,7 @@ class UndiciProbe implements Probe {
   readonly #redactor: SecretRedactor;
   readonly #running = new Map<RequestInFlight, Promise<Observation>>();
   #signal: AbortSignal | undefined;
-  #kept: ClientSlot | undefined;
+  #kept: PollClient | undefined;
   #isClosed = false;
 
   constructor(options: ProbeOptions, route: Route, builder: RequestBuilder) {
@@ -100,12 +108,12 @@ class UndiciProbe implements Probe {
 
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
   async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
-    let slot: ClientSlot | undefined;
+    let client: PollClient | undefined;
     try {
       const read = request.hasEnded ? undefined : this.#options.credential?.();
       // A key from a file may take longer than the poll.
       const key = typeof read === "object" ? await Promise.race([read, request.ended]) : read;
-      if (!request.hasEnded) slot = this.#send(request, typeof key === "object" ? undefined : key, pollId);
+      if (!request.hasEnded) client = this.#send(request, typeof key === "object" ? undefined : key, pollId);
     } catch (error) {
       request.failWith(error);
     }
@@ -113,8 +121,8 @@ class UndiciProbe implements Probe {
     try {
       const decoded = this.#decode(request, answer);
       const exchange = decoded ?? answer;
-      if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
-      else if (slot !== undefined) this.#keep(slot);
+      if (exchange.kind === "broken" || request.wasLeft) await client?.destroy();
+      else if (client !== undefined) this.#keep(client);
       const large = decoded === undefined ? this.#handOver(request) : undefined;
       if (large === undefined) request.releaseMemory();
       return request.observation(this.#shown(exchange), this.#redactor.hide, large);
@@ -124,14 +132,14 @@ class UndiciProbe implements Probe {
   }
 
   /** Waits for nothing: a request that ended meanwhile would still be sent. */
-  #send(request: RequestInFlight, key: string | undefined, pollId: string | undefined): ClientSlot {
+  #send(request: RequestInFlight, key: string | undefined, pollId: string | undefined): PollClient {
     const written = this.#builder.build(key, pollId, this.#options.clock);
     const { secret } = written;
     if (key !== undefined) this.#redactor.learn(secret === undefined ? key : `${key}\n${secret}`);
     this.#route.material?.refresh(this.#options.clock.now());
-    const slot = this.#takeSlot();
-    slot.send(written, request);
-    return slot;
+    const client = this.#takeClient();
+    client.send(written, request);
+    return client;
   }
 
   /** Undefined where the body is too large to be decoded here. */
@@ -158,19 +166,19 @@ class UndiciProbe implements Probe {
     return { maxBytes, keys: this.#redactor.keys, release: () => request.releaseMemory() };
   }
 
-  #takeSlot(): ClientSlot {
+  #takeClient(): PollClient {
     const kept = this.#kept;
     this.#kept = undefined;
     if (kept?.isFree === true) return kept;
     kept?.release();
     const keeps = this.#options.upstream.connection === "reuse";
-    return new ClientSlot(this.#origin, this.#route, keeps);
+    return new PollClient(this.#origin, this.#route, keeps);
   }
 
-  #keep(slot: ClientSlot): void {
-    slot.finish();
-    if (this.#kept === undefined && !this.#isClosed) this.#kept = slot;
-    else slot.release();
+  #keep(client: PollClient): void {
+    client.finish();
+    if (this.#kept === undefined && !this.#isClosed) this.#kept = client;
+    else client.release();
   }
 
   /** Our own words, but for the name of an encoding. */

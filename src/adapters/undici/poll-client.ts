@@ -19,10 +19,10 @@ const IDLE_MAX_MS = 600_000;
  * never repeats what it has begun to write. A kept connection that dies before that is replaced, by undici or here, and
  * only then: a second connection for one request is refused. Where connections are not kept, each request opens one.
  */
-export class ClientSlot {
+export class PollClient {
   readonly #origin: string;
   readonly #route: Route;
-  readonly #keep: boolean;
+  readonly #keepsConnection: boolean;
   #client: Client;
   #connection: ConnectionAttempt | undefined;
   /** The one that has no connection yet, or only a kept one. */
@@ -31,13 +31,13 @@ export class ClientSlot {
   constructor(origin: string, route: Route, keep: boolean) {
     this.#origin = origin;
     this.#route = route;
-    this.#keep = keep;
+    this.#keepsConnection = keep;
     this.#client = this.#openClient();
   }
 
   send(written: WireRequest, request: RequestInFlight): void {
     this.#mayConnect = request;
-    if (this.#keep && this.#connection !== undefined) {
+    if (this.#keepsConnection && this.#connection !== undefined) {
       request.use(this.#connection, () => {
         // The kept connection was reset while undici checked that it is alive. Nothing was written, and nothing is left
         // of it to be destroyed.
@@ -55,7 +55,7 @@ export class ClientSlot {
 
   /** Whether it can send another request: not while a connection that is not kept still closes. */
   get isFree(): boolean {
-    return this.#keep || this.#connection === undefined;
+    return this.#keepsConnection || this.#connection === undefined;
   }
 
   /** Closes the connection for good, after a complete answer. */
@@ -102,6 +102,6 @@ export class ClientSlot {
 
   /** A kept one is remembered: the next request finds out that it is dead. */
   readonly #gone = (connection: ConnectionAttempt): void => {
-    if (!this.#keep && this.#connection === connection) this.#connection = undefined;
+    if (!this.#keepsConnection && this.#connection === connection) this.#connection = undefined;
   };
 }
