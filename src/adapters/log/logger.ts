@@ -234,15 +234,11 @@ export class LogRecorder implements Recorder {
 
 function endFields({ deprecatedAtMs, sunsetAtMs, links, warning }: Announcement): object {
   return {
-    ...(deprecatedAtMs === undefined ? {} : { deprecatedAt: isoTime(deprecatedAtMs) }),
-    ...(sunsetAtMs === undefined ? {} : { sunsetAt: isoTime(sunsetAtMs) }),
+    ...(deprecatedAtMs !== undefined && { deprecatedAt: new Date(deprecatedAtMs).toISOString() }),
+    ...(sunsetAtMs !== undefined && { sunsetAt: new Date(sunsetAtMs).toISOString() }),
     ...(links.length === 0 ? {} : { links: links.map(({ rel, target }) => `${rel}: ${target}`) }),
     ...(warning === undefined ? {} : { warning }),
   };
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 function pollFields(poll: Poll): object {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { ANY_BUDGET } from "../../core/budget/quotas.ts";
 import { hourOf } from "../../core/time/duration.ts";
@@ -30,7 +30,7 @@ export class Completeness {
   tell(isComplete: boolean): void {
     if (this.#told === isComplete) return;
     try {
-      const file = open(this.#path);
+      const file = openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
       writeSync(file, isComplete ? COMPLETE : INCOMPLETE, 0);
       fsyncSync(file);
       closeSync(file);
@@ -38,14 +38,6 @@ export class Completeness {
     } catch {
       // A disk that refuses even this is in trouble that was told already.
     }
-  }
-}
-
-function open(path: string): number {
-  try {
-    return openSync(path, "r+");
-  } catch {
-    return openSync(path, "w", 0o600);
   }
 }
 

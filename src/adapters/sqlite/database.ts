@@ -61,11 +61,12 @@ function requireOurs(database: DatabaseSync): void {
 }
 
 /** All of it or nothing. */
-export function inTransaction(database: DatabaseSync, work: () => void): void {
+export function inTransaction<Done>(database: DatabaseSync, work: () => Done): Done {
   database.exec("BEGIN IMMEDIATE");
   try {
-    work();
+    const done = work();
     database.exec("COMMIT");
+    return done;
   } catch (error) {
     // A full disk may have rolled it back already.
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -80,11 +80,7 @@ export function cutLongPolls(database: DatabaseSync): number {
 
 /** Takes one bite. Returns how many rows it changed. */
 function take(bite: StatementSync, database: DatabaseSync, times: Record<string, number> = {}): number {
-  let rows = 0;
-  inTransaction(database, () => {
-    rows = Number(bite.run(times).changes);
-  });
-  return rows;
+  return inTransaction(database, () => Number(bite.run(times).changes));
 }
 
 /** Bounds the size of the file, now and then, between two batches. */
