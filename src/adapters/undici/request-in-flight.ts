@@ -110,109 +110,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#timeOutBeforeNextLook();
   }
 
-  get hasEnded(): boolean {
-    return this.#endedAtMs !== undefined;
-  }
-
-  /** Whether its stream had said enough before the answer was over: its connection is of no use any more. */
-  get wasLeft(): boolean {
-    return this.#wasLeft;
-  }
-
-  /** After the end: `exchange` is decoded, unless it is `large`. */
-  observation(exchange: Exchange, withoutKeys: WithoutKeys, large: LargeBody | undefined): Observation {
-    const { timesMs } = this.timer;
-    const waitedMs = this.#waitedMs;
-    const endedAtMs = this.#endedAtMs ?? this.#clock.now();
-    const hasStalled = exchange.kind === "broken" && exchange.fault === "timeout";
-    const stream = this.#stream?.measures(this.#startedAtMs, hasStalled ? endedAtMs : undefined);
-    return {
-      exchange,
-      durationMs: endedAtMs - this.#startedAtMs - waitedMs,
-      phasesMs: waitedMs === 0 ? timesMs : { ...timesMs, transfer: (timesMs.transfer ?? 0) - waitedMs },
-      certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
-      withoutKeys,
-      ...(large && { large }),
-      ...(stream && { stream }),
-    };
-  }
-
-  /** Where its body took some. */
-  releaseMemory(): void {
-    this.#giveMemoryBack?.();
-  }
-
   /** `reconnect` is called once if a kept connection turns out to be dead before anything is written to it. */
   use(connection: ConnectionAttempt, reconnect?: () => void): void {
     this.#connection = connection;
     this.#bytesReadBefore = connection.bytesRead;
     this.#reconnect = reconnect;
-  }
-
-  fail(fault: WireFault, detail: string): void {
-    this.#end(this.broken(fault, detail));
-  }
-
-  failWith(error: unknown): void {
-    const { isLost: lost = false, tlsError } = this.#connection ?? {};
-    const { upstream, peer, tls } = this.#route;
-    const context = { upstream, peer, encrypted: tls !== undefined, phase: this.timer.phase, lost };
-    // undici drops the TLS error and reports only the end that follows it.
-    const { fault, detail } = explain(tlsError ?? error, context);
-    this.fail(fault, detail);
-  }
-
-  #look(): void {
-    this.#checkLength();
-    this.#timeOutBeforeNextLook();
-  }
-
-  #timeOutBeforeNextLook(): void {
-    const leftMs = Math.min(this.#wholeLeftMs, this.#gapLeftMs);
-    if (leftMs > LOOK_EVERY_MS) return;
-    // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
-    setTimeout(() => setImmediate(() => this.#timeOut()), Math.max(0, leftMs));
-  }
-
-  get #wholeLeftMs(): number {
-    return this.#startedAtMs + this.#upstream.timeoutMs - this.#clock.now();
-  }
-
-  get #gapLeftMs(): number {
-    const gapMs = this.#upstream.stream?.gapTimeoutMs;
-    const stream = this.#stream;
-    if (gapMs === undefined || stream === undefined) return Number.POSITIVE_INFINITY;
-    return stream.lastEventAtMs + gapMs - this.#clock.now();
-  }
-
-  #timeOut(): void {
-    const { timeoutMs: afterMs, stream } = this.#upstream;
-    if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
-      // An event may have come since this was planned.
-      if (this.#gapLeftMs > TIMER_EARLY_MS) return;
-      this.fail("timeout", `no event came for ${stream.gapTimeoutMs} ms`);
-    } else if (this.#waitsSinceMs !== undefined) {
-      this.fail("memory", `for the rest of the body there was no memory within ${afterMs} ms`);
-    } else if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
-    else this.cancel(`timed out after ${afterMs} ms`);
-  }
-
-  cancel(reason: string): void {
-    const { phase } = this.timer;
-    this.fail("timeout", `${reason} while ${phase === undefined ? "preparing" : ACTIVITIES[phase]}`);
-  }
-
-  broken(fault: WireFault, detail: string): Broken {
-    const stream = this.#stream;
-    const told = stream === undefined ? "" : ` (${counted(stream.events, "event")} had come)`;
-    return { kind: "broken", fault, detail: `${detail}${told}`, sent: this.#sent, head: this.#head };
-  }
-
-  /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
-  #checkLength(): void {
-    const maxBytes = this.#upstream.expect.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
-    if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
-    this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
   }
 
   /** The last moment before the first byte: nothing else runs in this process between here and the write. */
@@ -260,6 +162,55 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (this.#stream !== undefined) return this.#readStream(this.#stream, controller, chunk);
     if (this.#body.add(chunk)) return this.#askForMemory(controller);
     this.fail("body_too_large", `the body exceeds ${this.#upstream.expect.maxBodyBytes} bytes`);
+  }
+
+  onResponseEnd(): void {
+    if (this.#head === undefined) return this.fail("bug", "an answer ended without a head");
+    // Where the body has no length, undici takes a TLS error or a reset for its end.
+    const { isReset = false, tlsError } = this.#connection ?? {};
+    if (tlsError !== undefined) return this.failWith(tlsError);
+    if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
+    if (this.#upstream.connection !== "reuse") this.#connection?.closeAfterAnswer();
+    const stream = this.#stream;
+    stream?.finish(this.#clock.now());
+    if (stream !== undefined) return this.#endStream(stream);
+    this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    const reconnect = this.#reconnect;
+    this.#reconnect = undefined;
+    if (reconnect !== undefined && !this.#sent && !this.hasEnded) reconnect();
+    else this.failWith(error);
+  }
+
+  /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
+  #askForMemory(controller: Dispatcher.DispatchController): void {
+    const memory = this.#memory;
+    const { maxBodyBytes } = this.#upstream.expect;
+    if (memory === undefined || this.#giveMemoryBack !== undefined) return;
+    const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
+    if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;
+    this.#waitsSinceMs = this.#clock.now();
+    this.#giveMemoryBack = memory.take(
+      told <= maxBodyBytes ? told : maxBodyBytes,
+      this.#body.length + SOCKET_BYTES,
+      () => this.#readOn(controller),
+    );
+    if (this.#giveMemoryBack === undefined) this.fail("memory", "too many others wait for memory already");
+    else if (this.#waitsSinceMs !== undefined) controller.pause();
+  }
+
+  #readOn(controller: Dispatcher.DispatchController): void {
+    if (this.hasEnded || this.#waitsSinceMs === undefined) return;
+    this.#waitedMs = this.#clock.now() - this.#waitsSinceMs;
+    this.#waitsSinceMs = undefined;
+    controller.resume();
+  }
+
+  /** Where its body took some. */
+  releaseMemory(): void {
+    this.#giveMemoryBack?.();
   }
 
   #readStream(stream: StreamFold, controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -315,48 +266,70 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#end({ kind: "answered", head: this.#head, body, stream: stream.read });
   }
 
-  /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
-  #askForMemory(controller: Dispatcher.DispatchController): void {
-    const memory = this.#memory;
-    const { maxBodyBytes } = this.#upstream.expect;
-    if (memory === undefined || this.#giveMemoryBack !== undefined) return;
-    const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
-    if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;
-    this.#waitsSinceMs = this.#clock.now();
-    this.#giveMemoryBack = memory.take(
-      told <= maxBodyBytes ? told : maxBodyBytes,
-      this.#body.length + SOCKET_BYTES,
-      () => this.#readOn(controller),
-    );
-    if (this.#giveMemoryBack === undefined) this.fail("memory", "too many others wait for memory already");
-    else if (this.#waitsSinceMs !== undefined) controller.pause();
+  #look(): void {
+    this.#checkLength();
+    this.#timeOutBeforeNextLook();
   }
 
-  #readOn(controller: Dispatcher.DispatchController): void {
-    if (this.hasEnded || this.#waitsSinceMs === undefined) return;
-    this.#waitedMs = this.#clock.now() - this.#waitsSinceMs;
-    this.#waitsSinceMs = undefined;
-    controller.resume();
+  /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
+  #checkLength(): void {
+    const maxBytes = this.#upstream.expect.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
+    if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
+    this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
   }
 
-  onResponseEnd(): void {
-    if (this.#head === undefined) return this.fail("bug", "an answer ended without a head");
-    // Where the body has no length, undici takes a TLS error or a reset for its end.
-    const { isReset = false, tlsError } = this.#connection ?? {};
-    if (tlsError !== undefined) return this.failWith(tlsError);
-    if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
-    if (this.#upstream.connection !== "reuse") this.#connection?.closeAfterAnswer();
+  #timeOutBeforeNextLook(): void {
+    const leftMs = Math.min(this.#wholeLeftMs, this.#gapLeftMs);
+    if (leftMs > LOOK_EVERY_MS) return;
+    // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
+    setTimeout(() => setImmediate(() => this.#timeOut()), Math.max(0, leftMs));
+  }
+
+  get #wholeLeftMs(): number {
+    return this.#startedAtMs + this.#upstream.timeoutMs - this.#clock.now();
+  }
+
+  get #gapLeftMs(): number {
+    const gapMs = this.#upstream.stream?.gapTimeoutMs;
     const stream = this.#stream;
-    stream?.finish(this.#clock.now());
-    if (stream !== undefined) return this.#endStream(stream);
-    this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
+    if (gapMs === undefined || stream === undefined) return Number.POSITIVE_INFINITY;
+    return stream.lastEventAtMs + gapMs - this.#clock.now();
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
-    const reconnect = this.#reconnect;
-    this.#reconnect = undefined;
-    if (reconnect !== undefined && !this.#sent && !this.hasEnded) reconnect();
-    else this.failWith(error);
+  #timeOut(): void {
+    const { timeoutMs: afterMs, stream } = this.#upstream;
+    if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
+      // An event may have come since this was planned.
+      if (this.#gapLeftMs > TIMER_EARLY_MS) return;
+      this.fail("timeout", `no event came for ${stream.gapTimeoutMs} ms`);
+    } else if (this.#waitsSinceMs !== undefined) {
+      this.fail("memory", `for the rest of the body there was no memory within ${afterMs} ms`);
+    } else if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
+    else this.cancel(`timed out after ${afterMs} ms`);
+  }
+
+  cancel(reason: string): void {
+    const { phase } = this.timer;
+    this.fail("timeout", `${reason} while ${phase === undefined ? "preparing" : ACTIVITIES[phase]}`);
+  }
+
+  failWith(error: unknown): void {
+    const { isLost: lost = false, tlsError } = this.#connection ?? {};
+    const { upstream, peer, tls } = this.#route;
+    const context = { upstream, peer, encrypted: tls !== undefined, phase: this.timer.phase, lost };
+    // undici drops the TLS error and reports only the end that follows it.
+    const { fault, detail } = explain(tlsError ?? error, context);
+    this.fail(fault, detail);
+  }
+
+  fail(fault: WireFault, detail: string): void {
+    this.#end(this.broken(fault, detail));
+  }
+
+  broken(fault: WireFault, detail: string): Broken {
+    const stream = this.#stream;
+    const told = stream === undefined ? "" : ` (${counted(stream.events, "event")} had come)`;
+    return { kind: "broken", fault, detail: `${detail}${told}`, sent: this.#sent, head: this.#head };
   }
 
   #end(exchange: Exchange): void {
@@ -369,6 +342,33 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
     this.#ended.resolve(exchange);
+  }
+
+  get hasEnded(): boolean {
+    return this.#endedAtMs !== undefined;
+  }
+
+  /** Whether its stream had said enough before the answer was over: its connection is of no use any more. */
+  get wasLeft(): boolean {
+    return this.#wasLeft;
+  }
+
+  /** After the end: `exchange` is decoded, unless it is `large`. */
+  observation(exchange: Exchange, withoutKeys: WithoutKeys, large: LargeBody | undefined): Observation {
+    const { timesMs } = this.timer;
+    const waitedMs = this.#waitedMs;
+    const endedAtMs = this.#endedAtMs ?? this.#clock.now();
+    const hasStalled = exchange.kind === "broken" && exchange.fault === "timeout";
+    const stream = this.#stream?.measures(this.#startedAtMs, hasStalled ? endedAtMs : undefined);
+    return {
+      exchange,
+      durationMs: endedAtMs - this.#startedAtMs - waitedMs,
+      phasesMs: waitedMs === 0 ? timesMs : { ...timesMs, transfer: (timesMs.transfer ?? 0) - waitedMs },
+      certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
+      withoutKeys,
+      ...(large && { large }),
+      ...(stream && { stream }),
+    };
   }
 }
 
