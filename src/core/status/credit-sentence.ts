@@ -21,26 +21,28 @@ export function creditSentence(burns: readonly Burn[], nowMs: number): string {
   });
 }
 
-/** The same of a quota, which refills by itself. `standing` is known of our own. */
+/** The same of a quota, which refills by itself. Of our own, the amounts are known. */
 export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: QuotaSnapshot): string {
-  const usedUp = usedUpWords(standing, nowMs);
-  return sentenceOf(burns, nowMs, {
-    empty: `Too little is left for another poll${usedUp === undefined ? "" : `: ${usedUp}`}.`,
+  const sentence = sentenceOf(burns, nowMs, {
+    empty: "Too little is left for another poll.",
     lasts: "At the present pace it refills before it is empty.",
     unknown: "Its pace is not known yet: that takes an hour or two, or up to a day with polls hours apart.",
   });
+  if (standing === undefined || worstBurn(burns)?.emptyAtMs === undefined) return sentence;
+  return `${sentence.slice(0, -1)}: ${usedUpWords(standing, nowMs) ?? usedWords(standing)}.`;
 }
 
+type Standing = Omit<QuotaSnapshot, "forecast" | "unconfirmed">;
+
 /** `4.99 of 5.00 EUR used in 30 d; there is room again on Tuesday about 14:00 UTC`; undefined while there is room. */
-export function usedUpWords(
-  standing: Omit<QuotaSnapshot, "forecast" | "unconfirmed"> | undefined,
-  nowMs: number,
-): string | undefined {
+export function usedUpWords(standing: Standing | undefined, nowMs: number): string | undefined {
   if (standing?.noRoomUntilMs === undefined) return undefined;
-  const { limit, used, perMs, currency, noRoomUntilMs } = standing;
+  return `${usedWords(standing)}; there is room again ${moment(standing.noRoomUntilMs, nowMs)}`;
+}
+
+function usedWords({ limit, used, perMs, currency }: Standing): string {
   const [taken, most] = [used, limit].map((amount) => amountText(amount, currency));
-  const room = `there is room again ${moment(noRoomUntilMs, nowMs)}`;
-  return `${taken} of ${most} ${currency ?? "requests"} used in ${humanDuration(perMs)}; ${room}`;
+  return `${taken} of ${most} ${currency ?? "requests"} used in ${humanDuration(perMs)}`;
 }
 
 /** Cents, and of less than one what matters of it; whole requests where it has no currency. */
