@@ -12,7 +12,6 @@ export type Statement = { readonly place: string; readonly text: string; readonl
 export type TimeFact = { readonly key: string; readonly text: string };
 
 export type Facts = {
-  readonly form: "json" | "markup" | "text" | "none";
   readonly codes: readonly Statement[];
   readonly sentences: readonly Statement[];
   readonly times: readonly TimeFact[];
@@ -21,6 +20,8 @@ export type Facts = {
   /** Undefined if the body is not JSON. */
   readonly json: unknown;
 };
+
+export const NO_FACTS: Facts = { codes: [], sentences: [], times: [], raw: "", json: undefined };
 
 /** More of a body is not looked at. */
 const MOST_BYTES = 65_536;
@@ -36,15 +37,6 @@ const LONGEST_SHORT_SENTENCE = 40;
 
 const LENIENT_UTF8 = new TextDecoder();
 
-export const NO_FACTS: Facts = {
-  form: "none",
-  codes: [],
-  sentences: [],
-  times: [],
-  raw: "",
-  json: undefined,
-};
-
 /** `headerCodes`: what headers say that are about an error. `json` reads the body. */
 export function factsOf(
   body: Uint8Array,
@@ -54,21 +46,21 @@ export function factsOf(
 ): Facts {
   const text = LENIENT_UTF8.decode(body.subarray(0, MOST_BYTES)).trimStart();
   const read = /^[{["]/.test(text) && body.length <= MOST_BYTES ? json() : undefined;
-  const facts =
-    read?.kind === "json"
-      ? factsOfJson(read.value, isProblem)
-      : text.startsWith("<")
-        ? factsOfMarkup(text)
-        : factsOfText(text);
+  const isJson = read?.kind === "json";
+  const found = isJson
+    ? factsOfJson(read.value, isProblem)
+    : text.startsWith("<")
+      ? factsOfMarkup(text)
+      : factsOfText(text);
   return {
-    ...facts,
-    codes: [...headerCodes, ...facts.codes],
+    ...found,
+    codes: [...headerCodes, ...found.codes],
     raw: text.toLowerCase().replaceAll(/&#(?:x27|39);/g, "'"),
-    json: read?.kind === "json" ? read.value : undefined,
+    json: isJson ? read.value : undefined,
   };
 }
 
-type Found = Omit<Facts, "raw" | "json">;
+type Found = Pick<Facts, "codes" | "sentences" | "times">;
 
 const CODE_NAMES = wordSet(`
   code codes type types status reason reasons error errors err exception fault kind category policy quota title message msg
@@ -80,16 +72,14 @@ const CODE_NAMES_ALONE = wordSet("id name");
 const NO_REASON = wordSet("field param parameter path url uri link query input");
 const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available");
 
-/** Names that may be shown: an unknown one could be anything, a key among them. */
+/** Names of these words may be shown: an unknown one could be anything, a key among them. */
 const SHOWN_NAMES: ReadonlySet<string> = new Set([
   ...CODE_NAMES,
   ...CODE_NAMES_ALONE,
+  ...TIME_NAMES,
   ...wordSet(`
-  __type @type errorCode error_code errorType error_type err_code error_description error_message errorMessage
-  errorSummary ErrorCode ErrorMessage ErrorInfo Message Code Error Type details extensions metadata innerError innererror
-  faultstring statusCode status_code status_message Note Information explanation summary text
-  policyName quotaId quota_limit quota_metric violations retryDelay retry_after retryAfter estimated_time meta response result
-  data`),
+  after data delay details explanation extensions faultstring information inner innererror limit meta metadata metric note
+  response result summary text time violations`),
 ]);
 
 type Member = {
@@ -131,7 +121,7 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
       charactersLeft -= text.length;
     }
   }
-  return { form: "json", codes, sentences, times };
+  return { codes, sentences, times };
 }
 
 type KeyMeaning = {
@@ -139,6 +129,7 @@ type KeyMeaning = {
   readonly isCode: boolean;
   readonly isTime: boolean;
   readonly isNoReason: boolean;
+  readonly isShown: boolean;
 };
 
 const meaningOf = remembered(MOST_REMEMBERED, (key: string): KeyMeaning => {
@@ -149,6 +140,7 @@ const meaningOf = remembered(MOST_REMEMBERED, (key: string): KeyMeaning => {
     isCode: CODE_NAMES_ALONE.has(name) || parts.some((part) => CODE_NAMES.has(part)),
     isTime: parts.some((part) => TIME_NAMES.has(part)),
     isNoReason: parts.some((part) => NO_REASON.has(part)),
+    isShown: key.length <= LONGEST_CODE && parts.every((part) => part === "" || SHOWN_NAMES.has(part)),
   };
 });
 
@@ -158,7 +150,7 @@ function membersOf(value: object, { key, place, level }: Member): readonly Membe
       .slice(0, MOST_VALUES)
       .map((each, index) => ({ value: each, key, place: `${place}[${index}]`, level: level + 1 }));
   return Object.entries(value).map(([name, each]) => {
-    const shown = SHOWN_NAMES.has(name) ? name : "…";
+    const shown = meaningOf(name).isShown ? name : "…";
     return { value: each, key: name, place: place === "" ? shown : `${place}.${shown}`, level: level + 1 };
   });
 }
@@ -185,16 +177,11 @@ const CODE_ELEMENT = /<(?:\w{1,20}:)?(\w{0,20}(?:code|type|reason|status))>\s*([
 
 function factsOfMarkup(text: string): Found {
   const codes = [...text.slice(0, MOST_SENTENCE_CHARACTERS * 2).matchAll(CODE_ELEMENT)].map(
-    ([, name = "", value = ""]) => statement(SHOWN_NAMES.has(name) ? `\`<${name}>\`` : "an element", value),
+    ([, name = "", value = ""]) => statement(meaningOf(name).isShown ? `\`<${name}>\`` : "an element", value),
   );
   const visible = visibleText(text).trim();
   const page = statement("the page", visible);
-  return {
-    form: "markup",
-    codes: isShort(visible) ? [...codes, page] : codes,
-    sentences: [page],
-    times: [],
-  };
+  return { codes: isShort(visible) ? [...codes, page] : codes, sentences: [page], times: [] };
 }
 
 /** What a reader of a page would see of its beginning, and its title. */
@@ -221,5 +208,5 @@ function factsOfText(text: string): Found {
   if (beginning === "") return NO_FACTS;
   const body = statement("the body", beginning);
   const isCode = /\s/.test(beginning) ? isShort(beginning) : beginning.length <= LONGEST_CODE;
-  return { form: "text", codes: isCode ? [body] : [], sentences: [body], times: [] };
+  return { codes: isCode ? [body] : [], sentences: [body], times: [] };
 }

@@ -119,30 +119,27 @@ function evidenceOf({ near, unless = 0 }: Rule, { text, found, sets }: Words): s
   return undefined;
 }
 
-/** gRPC's own status, beside one of HTTP that tells nothing. */
-const GRPC_MEANINGS: ReadonlyMap<string, RefusalMeaning> = new Map([
-  ["7", "forbidden"],
-  ["8", "rate"],
-  ["14", "server_error"],
-  ["16", "unauthorized"],
-]);
+type Hint = readonly [on: readonly number[], header: string, says: RegExp, means: RefusalMeaning];
+
+/** What headers tell where nothing in the body did. */
+const HINTS: readonly Hint[] = [
+  // gRPC's own status, beside one of HTTP that tells nothing.
+  [[200, 400], "grpc-status", /^7$/, "forbidden"],
+  [[200, 400], "grpc-status", /^8$/, "rate"],
+  [[200, 400], "grpc-status", /^14$/, "server_error"],
+  [[200, 400], "grpc-status", /^16$/, "unauthorized"],
+  [[400, 403], "www-authenticate", /\berror="?invalid_token\b/, "unauthorized"],
+  [[403, 418, 420], "retry-after", /[1-9]/, "rate"],
+  [[403], "x-ratelimit-remaining", /^0(?:\.0+)?(?![.\d])/, "rate"],
+];
 
 function hintIn({ headers }: AnswerHead, status: number): Recognition | undefined {
-  const said = (name: string): string => headerValue(headers, name) ?? "";
-  const hint = (name: string, means: RefusalMeaning): Recognition => ({
-    means,
-    says: means === "server_error" ? "overloaded" : SAYS[means],
-    by: `\`${name}\``,
-  });
-  const grpc = GRPC_MEANINGS.get(said("grpc-status"));
-  if (grpc !== undefined && [200, 400].includes(status)) return hint("grpc-status", grpc);
-  if ([400, 403].includes(status) && /\berror="?invalid_token\b/.test(said("www-authenticate")))
-    return hint("www-authenticate", "unauthorized");
-  if ([403, 418, 420].includes(status) && /[1-9]/.test(said("retry-after")))
-    return hint("retry-after", "rate");
-  return status === 403 && Number.parseFloat(said("x-ratelimit-remaining")) === 0
-    ? hint("x-ratelimit-remaining", "rate")
-    : undefined;
+  const found = HINTS.find(
+    ([on, header, says]) => on.includes(status) && says.test(headerValue(headers, header) ?? ""),
+  );
+  if (found === undefined) return undefined;
+  const [, header, , means] = found;
+  return { means, says: means === "server_error" ? "overloaded" : SAYS[means], by: `\`${header}\`` };
 }
 
 /** A status of 200 with something else than the JSON that was expected. */

@@ -77,12 +77,13 @@ const MARKS: readonly Marks[] = [
 
 /** Undefined where a 503 says that what is behind the wall is away. */
 export function wallPage(facts: Facts, status: number): Recognition | undefined {
-  const { form, raw } = facts;
-  if (form === "none" || (form === "json" && !mayBeWallInJson(raw, status))) return undefined;
+  const { raw, json } = facts;
+  const isJson = json !== undefined;
+  if (raw === "" || (isJson && !mayBeWallInJson(raw, status))) return undefined;
   const isOutage = status === 503 && saysAnywhere(ELSEWHERE, facts);
   for (const { on, marks } of isOutage ? MARKS.slice(0, 1) : MARKS) {
     const words = on(status, facts) ? marks.exec(raw)?.[0] : undefined;
-    if (words !== undefined) return { ...WALL, by: form === "json" ? "the body" : "the page", words };
+    if (words !== undefined) return { ...WALL, by: isJson ? "the body" : "the page", words };
   }
   return undefined;
 }
