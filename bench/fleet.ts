@@ -1,6 +1,7 @@
 /**
  * What a fleet adds to a poll: `npm run bench:fleet`. Two daemons poll alike, one alone and one as the only replica of a
- * fleet, at the same time, so that what slows the machine slows both.
+ * fleet, at the same time, so that what slows the machine slows both. The more upstreams there are, and the more seldom
+ * each is polled, the more a beat would cost if it looked at all of them: `--upstreams 1000 --every 15s`.
  */
 
 import { mkdtemp, writeFile } from "node:fs/promises";
@@ -24,14 +25,16 @@ const { values } = parseArgs({
     pairs: { type: "string", default: "8" },
     upstreams: { type: "string", default: "100" },
     seconds: { type: "string", default: "15" },
+    every: { type: "string", default: "1s" },
   },
 });
 const [pairs, upstreams, seconds] = [values.pairs, values.upstreams, values.seconds].map(Number);
 
 await using answering = await PlainUpstream.start(certificates().server);
 await using redis = await RedisServer.start();
-await using alone = await start({});
-await using inFleet = await start({
+await using alone = await start(upstreams ?? 0, {});
+// One more spreads its polls differently: at the same moments, whoever comes first would wake the upstream for both.
+await using inFleet = await start((upstreams ?? 0) + 1, {
   fleet: { redis: { url: `redis://127.0.0.1:${redis.port}` }, replicas: 1, mode: "shard", name: "only" },
 });
 await sleep(WARM_UP_MS);
@@ -51,13 +54,12 @@ console.log(
   `more ${more.median.toFixed(0)} µs (${more.min.toFixed(0)} to ${more.max.toFixed(0)}); ${median.toFixed(3)} (${min.toFixed(3)} to ${max.toFixed(3)})`,
 );
 
-async function start(more: object): Promise<Pacewatch> {
+async function start(count: number, more: object): Promise<Pacewatch> {
   const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-"));
   const path = join(folder, "pacewatch.yaml");
-  const schedule = { every: "1s" };
   const fleet = {
-    upstreams: upstreams ?? 0,
-    schedule,
+    upstreams: count,
+    schedule: { every: values.every },
     baseUrl: () => answering.httpUrl,
     connection: "fresh",
   } as const;

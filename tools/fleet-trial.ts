@@ -6,6 +6,7 @@
 
 import { REDIS_SERVER } from "../test/support/processes/redis-server.ts";
 import { tellAccidents } from "./fleet-trial/accidents.ts";
+import { tellClocks } from "./fleet-trial/clocks.ts";
 import { tellFailover } from "./fleet-trial/failover.ts";
 import { tellRebalance } from "./fleet-trial/rebalance.ts";
 import { say } from "./fleet-trial/say.ts";
@@ -17,6 +18,7 @@ const PARTS: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   shard: () => tellAccidents("shard"),
   everywhere: () => tellAccidents("everywhere"),
   failover: tellFailover,
+  clocks: tellClocks,
   rebalance: tellRebalance,
   ...(OLDER !== undefined && { upgrade: () => tellUpgrade(OLDER) }),
 };

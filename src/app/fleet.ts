@@ -120,10 +120,7 @@ export class AppFleet {
       events: { ...replica, records: (isWhole) => this.#records(isWhole) },
       random: Math.random,
     });
-    ledger.tellBy(
-      (name, forMs) => this.#membership.tellPause(name, forMs),
-      (name) => this.#membership.tellResumed(name),
-    );
+    ledger.tellBy(this.#membership);
     redis.onChange((isUp) => isUp && this.#membership.beatSoon());
   }
 

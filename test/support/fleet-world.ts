@@ -173,10 +173,9 @@ export class SmallReplica {
     this.membership.start();
   }
 
-  /** It sees something so from now on; undefined: not at all. */
-  sees(name: string, text: string | undefined): void {
-    if (text === undefined) this.#records.delete(name);
-    else this.#records.set(name, text);
+  /** It has something to tell, by name on the board. */
+  sees(name: string, text: string): void {
+    this.#records.set(name, text);
     this.#untold.add(name);
   }
 

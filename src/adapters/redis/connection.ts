@@ -72,16 +72,19 @@ export class Redis implements AsyncDisposable {
   }
 
   /** Never rejects, and never takes longer than the deadline. The first key selects the node of a cluster. */
-  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply> {
-    const rest = [String(keys.length), ...keys, ...args.map(String)];
-    return this.#ask(script.call, async (driver, signal) => {
-      try {
-        return await driver.send(keys[0], ["EVALSHA", script.sha, ...rest], signal);
-      } catch (error) {
-        if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
-        return await driver.send(keys[0], ["EVAL", script.body, ...rest], signal);
-      }
-    });
+  async run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<RedisReply> {
+    const { clock, onCall } = this.#parts;
+    const askedMs = clock.now();
+    this.#lastAskedMs = askedMs;
+    const driver = this.#driver;
+    const reply =
+      driver === undefined
+        ? ({ kind: "failed", failure: "away" } as const)
+        : await this.#inTime(driver, (signal) => evaluate(driver, script, keys, args, signal));
+    const failure = reply.kind === "failed" ? reply.failure : undefined;
+    onCall({ call: script.call, durationMs: clock.now() - askedMs, failure });
+    if (failure !== undefined && driver === this.#driver) this.#setDown(failure);
+    return reply;
   }
 
   async close(): Promise<void> {
@@ -94,28 +97,7 @@ export class Redis implements AsyncDisposable {
     return this.close();
   }
 
-  async #ask(
-    call: string,
-    send: (driver: RedisDriver, signal: AbortSignal) => Promise<unknown>,
-  ): Promise<RedisReply> {
-    const { clock, onCall } = this.#parts;
-    const askedMs = clock.now();
-    this.#lastAskedMs = askedMs;
-    const driver = this.#driver;
-    const reply =
-      driver === undefined
-        ? ({ kind: "failed", failure: "away" } as const)
-        : await this.#inTime(driver, send);
-    const failure = reply.kind === "failed" ? reply.failure : undefined;
-    onCall({ call, durationMs: clock.now() - askedMs, failure });
-    if (failure !== undefined && driver === this.#driver) this.#setDown(failure);
-    return reply;
-  }
-
-  async #inTime(
-    driver: RedisDriver,
-    send: (driver: RedisDriver, signal: AbortSignal) => Promise<unknown>,
-  ): Promise<RedisReply> {
+  async #inTime(driver: RedisDriver, send: (signal: AbortSignal) => Promise<unknown>): Promise<RedisReply> {
     const deadline = new AbortController();
     const late = Promise.withResolvers<RedisReply>();
     const timer = setTimeout(() => {
@@ -123,7 +105,7 @@ export class Redis implements AsyncDisposable {
       // A command that is not written yet must never be.
       deadline.abort();
     }, DEADLINE_MS);
-    const answered = send(driver, deadline.signal).then(
+    const answered = send(deadline.signal).then(
       (value): RedisReply => {
         this.#lastReplyMs = this.#parts.clock.now();
         return { kind: "reply", value };
@@ -234,6 +216,23 @@ export class Redis implements AsyncDisposable {
   #warnOnce(message: string, problem: string, kind: string): void {
     if (!this.#health.isNews(`${message} ${kind}`)) return;
     this.#parts.log.warn({ problem: oneLine(this.#parts.withoutKeys(problem)) }, message);
+  }
+}
+
+/** A server is sent the whole script only if it does not know it. */
+async function evaluate(
+  driver: RedisDriver,
+  { sha, body }: RedisScript,
+  keys: readonly string[],
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await driver.send(keys[0], ["EVALSHA", sha, ...rest], signal);
+  } catch (error) {
+    if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+    return await driver.send(keys[0], ["EVAL", body, ...rest], signal);
   }
 }
 

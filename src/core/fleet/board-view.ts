@@ -35,9 +35,10 @@ export class BoardView {
 
   /** The session of the replica that has lived longest: also while it leaves, until it is gone. */
   get eldest(): string | undefined {
-    return this.#members
-      .filter(({ provenMs }) => provenMs !== undefined)
-      .toSorted((a, b) => (b.provenMs ?? 0) - (a.provenMs ?? 0))[0]?.session;
+    let eldest: { readonly session?: string; readonly provenMs: number } = { provenMs: -1 };
+    for (const { session, provenMs = -1 } of this.#members)
+      if (provenMs > eldest.provenMs) eldest = { session, provenMs };
+    return eldest.session;
   }
 
   /** A change that is known before the next beat. */

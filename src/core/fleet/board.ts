@@ -1,5 +1,3 @@
-import { DAY_MS } from "../time/duration.ts";
-
 /**
  * The board of a fleet (in Redis): live sessions, and who holds which budgets and upstreams. Each call is one atomic
  * step. All times are durations: the board's clock is compared with no other, stands still while nobody asks, and
@@ -70,8 +68,8 @@ export type ClaimRequest = Caller & {
 
 export type ReleaseRequest = Caller & {
   readonly names: readonly string[];
-  /** When the last lease of each budget ends, so that nothing counts any more. */
-  readonly leasesEndInMs: Readonly<Record<string, number>>;
+  /** By name, when the last lease of a budget ends, so that nothing counts any more; undefined while that is not known. */
+  readonly leasesEndInMs: Readonly<Record<string, number | undefined>>;
   readonly endsSession: boolean;
 };
 
@@ -149,6 +147,3 @@ export type Drawn = {
   /** Of all names. */
   readonly total: number;
 };
-
-/** What was told of an upstream is kept for so long: it, or its vantage, may be gone. */
-export const RECORDS_KEPT_MS: number = DAY_MS;

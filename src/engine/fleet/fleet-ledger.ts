@@ -33,6 +33,12 @@ import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
 
+/** By name on the board. */
+type PauseTeller = {
+  tellPause(name: string, forMs: number): void;
+  tellResumed(name: string): void;
+};
+
 export type FleetLedgerParts = {
   readonly fleet: Pick<Fleet, "mode" | "name" | "replicas" | "reserve" | "ttlMs">;
   readonly board: FleetBoard;
@@ -60,8 +66,7 @@ export class FleetLedger implements RunningLedger {
   readonly #isSharded: boolean;
   readonly #shares: Shares;
   /** Of `everywhere`: what the board has granted, and when it was asked. */
-  #granted: Shares = { seat: 0, rest: 0 };
-  #grantedAt: Moment | undefined;
+  #granted: (Shares & { readonly at: Moment }) | undefined;
   #budgets: ReadonlyMap<string, Budget> = new Map();
   /** Of budgets that have any. */
   #quotasOf: ReadonlyMap<string, readonly string[]> = new Map();
@@ -70,8 +75,7 @@ export class FleetLedger implements RunningLedger {
   readonly #changed = new Set<string>();
   /** By budget, the record that the board has, where it has one. */
   readonly #told = new Map<string, string>();
-  #onPaused: (nameOnBoard: string, forMs: number) => void = () => {};
-  #onResumed: (nameOnBoard: string) => void = () => {};
+  #teller: PauseTeller | undefined;
 
   constructor(config: Config, parts: FleetLedgerParts) {
     const { fleet, board, clock, quotas, records, onBug } = parts;
@@ -81,7 +85,7 @@ export class FleetLedger implements RunningLedger {
     this.#shares = sharesOf(fleet);
     const part: BudgetPart | undefined = this.#isSharded
       ? undefined
-      : { most: 1 / fleet.replicas, now: () => this.#partNow };
+      : { most: 1 / fleet.replicas, now: () => this.#has.seat + this.#has.rest };
     this.#local = new LocalLedger(config, clock, quotas, records, { isClaimed: true, part });
     this.#draws = new QuotaDraws({
       board,
@@ -97,25 +101,19 @@ export class FleetLedger implements RunningLedger {
   }
 
   /** Whoever tells other replicas hears of each pause at once. */
-  tellBy(
-    onPaused: (nameOnBoard: string, forMs: number) => void,
-    onResumed: (nameOnBoard: string) => void,
-  ): void {
-    this.#onPaused = onPaused;
-    this.#onResumed = onResumed;
+  tellBy(teller: PauseTeller): void {
+    this.#teller = teller;
   }
 
   /** In `everywhere`, whether a part of each budget may be used also while Redis is away. */
   get hasSeat(): boolean {
-    return (
-      this.#granted.seat > 0 &&
-      this.#grantedAt !== undefined &&
-      mostSince(this.#grantedAt, momentOf(this.#parts.clock)) < SEAT_USABLE_MS
-    );
+    const granted = this.#granted;
+    if (granted === undefined || granted.seat === 0) return false;
+    return mostSince(granted.at, momentOf(this.#parts.clock)) < SEAT_USABLE_MS;
   }
 
   get hasRest(): boolean {
-    return this.#granted.rest > 0 && this.#parts.holdings.isSessionValid;
+    return this.#granted !== undefined && this.#granted.rest > 0 && this.#parts.holdings.isSessionValid;
   }
 
   take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
@@ -148,7 +146,7 @@ export class FleetLedger implements RunningLedger {
     for (const [index, budget] of known.entries()) {
       const { pausedUntilMs } = this.#local.restraint([budget]);
       if (pausedUntilMs > Math.max(nowMs, before[index] ?? 0))
-        this.#onPaused(budgetOnBoard(budget), pausedUntilMs - nowMs);
+        this.#teller?.tellPause(budgetOnBoard(budget), pausedUntilMs - nowMs);
     }
   }
 
@@ -172,7 +170,7 @@ export class FleetLedger implements RunningLedger {
 
   resume(budget: string): boolean {
     const isKnown = this.#local.resume(budget);
-    if (isKnown) this.#onResumed(budgetOnBoard(budget));
+    if (isKnown) this.#teller?.tellResumed(budgetOnBoard(budget));
     return isKnown;
   }
 
@@ -232,19 +230,16 @@ export class FleetLedger implements RunningLedger {
   /** In `everywhere`, what is wanted of all budgets. */
   wants(): BeatRequest["wants"] {
     if (this.#isSharded) return undefined;
-    const { seat, rest } = this.#granted;
-    const has = { seat: this.hasSeat ? seat : 0, rest: this.hasRest ? rest : 0 };
     const forgottenMs = Math.max(
       0,
       ...[...this.#budgets.values()].map((budget) => this.#startOf(budget).forgottenMs),
     );
-    return { ...this.#shares, has, forgottenMs };
+    return { ...this.#shares, has: this.#has, forgottenMs };
   }
 
   /** What another may have used before is used only when that no longer counts, or by the rule of a restart. */
   granted({ seat, rest, isAnew, isMixed }: Granted, sentAt: Moment): void {
-    this.#granted = { seat, rest };
-    this.#grantedAt = sentAt;
+    this.#granted = { seat, rest, at: sentAt };
     if (!isAnew) return;
     const nowMs = this.#parts.clock.now();
     for (const [name, budget] of this.#budgets) {
@@ -300,8 +295,10 @@ export class FleetLedger implements RunningLedger {
     return undefined;
   }
 
-  get #partNow(): number {
-    return (this.hasSeat ? this.#granted.seat : 0) + (this.hasRest ? this.#granted.rest : 0);
+  /** Of what was granted, what may be used now. */
+  get #has(): Shares {
+    const { seat = 0, rest = 0 } = this.#granted ?? {};
+    return { seat: this.hasSeat ? seat : 0, rest: this.hasRest ? rest : 0 };
   }
 
   #know({ budgets, upstreams }: Config): void {

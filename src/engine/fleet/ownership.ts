@@ -1,7 +1,7 @@
 import type { Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
 import { readView } from "../../core/fleet/fleet-status.ts";
-import { budgetNamed, type Group, upstreamNamed } from "../../core/fleet/groups.ts";
+import { budgetNamed, budgetOnBoard, type Group, upstreamNamed } from "../../core/fleet/groups.ts";
 import type { MemberInfo } from "../../core/fleet/member.ts";
 import { type FleetConfig, type MembershipParts, NO_CONFIG } from "./parts.ts";
 
@@ -208,16 +208,11 @@ export class Ownership {
     const { board, ttlMs, budgets } = this.#parts;
     this.#forget(names);
     const drawnOn = names.map(budgetNamed).filter((budget) => budget !== undefined);
-    const ends = new Map(drawnOn.map((budget) => [budget, budgets.leasesEndInMs(budget)]));
+    const endInMs = new Map(drawnOn.map((budget) => [budgetOnBoard(budget), budgets.leasesEndInMs(budget)]));
     await Promise.all(drawnOn.map((budget) => budgets.end(budget)));
-    for (const batch of batchesOf(names.map((name) => ({ names: [name] })))) {
-      const slice = batch.flatMap((each) => each.names);
-      const leasesEndInMs = Object.fromEntries(
-        slice.flatMap((name) => {
-          const endInMs = ends.get(budgetNamed(name) ?? "");
-          return endInMs === undefined ? [] : [[name, endInMs] as const];
-        }),
-      );
+    for (let from = 0; from < names.length; from += BATCH) {
+      const slice = names.slice(from, from + BATCH);
+      const leasesEndInMs = Object.fromEntries(slice.map((name) => [name, endInMs.get(name)]));
       if (!(await board.release({ session, ttlMs, names: slice, leasesEndInMs, endsSession: false }))) {
         this.#isDoubtful = true;
         return;
@@ -237,7 +232,7 @@ export class Ownership {
       .map((group) => ({
         ...group,
         names: group.names.filter((name) => this.#held.has(name)),
-        budgets: group.budgets.filter((budget) => this.#held.has(`b:${budget}`)),
+        budgets: group.budgets.filter((budget) => this.#held.has(budgetOnBoard(budget))),
       }))
       .filter(({ names }) => names.length > 0);
   }

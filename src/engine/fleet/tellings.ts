@@ -1,4 +1,4 @@
-import { type Beat, type News, RECORDS_KEPT_MS } from "../../core/fleet/board.ts";
+import type { Beat, News } from "../../core/fleet/board.ts";
 import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
 import type { Moment } from "../../core/time/moment.ts";
 import { MINUTE_MS } from "../../core/time/duration.ts";
@@ -6,21 +6,19 @@ import type { MembershipParts } from "./parts.ts";
 
 /** In one call, so that none keeps Redis busy for long. */
 const MOST_AT_ONCE = 1_000;
-/** Long before the board forgets it. */
-const TELL_AGAIN_MS = RECORDS_KEPT_MS / 4;
-/** So often all records are looked at: some change by time alone. */
-const LOOK_AT_ALL_MS = MINUTE_MS;
+/** Some change by time alone, and the board forgets what nobody tells for a day. */
+const TELL_ALL_MS = 5 * MINUTE_MS;
 
 /** What this replica leaves on the board for others: pauses at once, the rest with its beats, where it has changed. */
 export class Tellings {
   readonly #parts: MembershipParts;
-  readonly #told = new Map<string, { readonly text: string; readonly atMs: number }>();
+  readonly #told = new Map<string, string>();
   /** By name, until when: known here, so that a board that was emptied learns it again. Monotonic. */
   readonly #pauses = new Map<string, number>();
   #unknown: ReadonlyMap<string, number> = new Map();
   readonly #resumed = new Map<string, number>();
   #memory = "";
-  #lookAtAllMs = Number.NEGATIVE_INFINITY;
+  #tellAllMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
@@ -46,10 +44,7 @@ export class Tellings {
   heard({ version, pauses }: Beat, sentAt: Moment): void {
     const { clock, budgets, events } = this.#parts;
     const [memory = ""] = version.split(" ");
-    if (memory !== this.#memory) {
-      this.#told.clear();
-      this.#lookAtAll();
-    }
+    if (memory !== this.#memory) this.#tellAll();
     this.#memory = memory;
     const nowMs = clock.now();
     for (const [name, untilMs] of this.#pauses) if (untilMs <= nowMs) this.#pauses.delete(name);
@@ -71,24 +66,23 @@ export class Tellings {
     const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
     if (pauses.size + resumed.length > 0 && (await this.#tell({ pauses, resumed })))
       for (const name of resumed) this.#resumed.set(name, clock.now());
-    const looksAtAll = nowMs >= this.#lookAtAllMs;
-    if (looksAtAll) this.#lookAtAllMs = nowMs + LOOK_AT_ALL_MS;
-    const records = new Map([...events.records(looksAtAll), ...budgets.records(looksAtAll)]);
-    if (looksAtAll) for (const name of this.#told.keys()) if (!records.has(name)) this.#told.delete(name);
-    const changed = [...records].filter(([name, text]) => {
-      const last = this.#told.get(name);
-      return last === undefined || last.text !== text || nowMs >= last.atMs + TELL_AGAIN_MS;
-    });
+    const tellsAll = nowMs >= this.#tellAllMs;
+    if (tellsAll) {
+      this.#told.clear();
+      this.#tellAllMs = nowMs + TELL_ALL_MS;
+    }
+    const records = [...events.records(tellsAll), ...budgets.records(tellsAll)];
+    const changed = records.filter(([name, text]) => this.#told.get(name) !== text);
     for (let from = 0; from < changed.length; from += MOST_AT_ONCE) {
       const some = new Map(changed.slice(from, from + MOST_AT_ONCE));
       // What is not told now would not be named as changed again.
-      if (!(await this.#tell({ records: some }))) return this.#lookAtAll();
-      for (const [name, text] of some) this.#told.set(name, { text, atMs: nowMs });
+      if (!(await this.#tell({ records: some }))) return this.#tellAll();
+      for (const [name, text] of some) this.#told.set(name, text);
     }
   }
 
-  #lookAtAll(): void {
-    this.#lookAtAllMs = Number.NEGATIVE_INFINITY;
+  #tellAll(): void {
+    this.#tellAllMs = Number.NEGATIVE_INFINITY;
   }
 
   #tell({ pauses = new Map(), resumed = [], records = new Map() }: Partial<News>): Promise<boolean> {

@@ -120,7 +120,7 @@ test("a script that the server does not know is sent in full, one that it refuse
   });
   const redis = open(single(server.port));
   await eventually("Redis is connected", () => redis.isUp);
-  expect(await redis.run(COUNT, ["known", "second"], [1, "x"])).toEqual({ kind: "reply", value: 7 });
+  expect(await redis.run(COUNT, ["known", "second"], ["1", "x"])).toEqual({ kind: "reply", value: 7 });
   expect(server.commands.filter((command) => command.includes("known"))).toEqual([
     ["EVALSHA", COUNT.sha, "2", "known", "second", "1", "x"],
     ["EVAL", COUNT.body, "2", "known", "second", "1", "x"],

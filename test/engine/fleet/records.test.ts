@@ -49,3 +49,29 @@ test("a pause that another replica told, and that the operator ended here, is no
   ledger.resume("email");
   expect(toldOf(ledger, false)).toEqual(new Map());
 });
+
+test("a pause that an answer asks for is told at once, and so is its end; what is asked for again is not", () => {
+  const { clock, ledger } = opened();
+  const told: unknown[] = [];
+  ledger.tellBy({
+    tellPause: (name, forMs) => void told.push([name, forMs]),
+    tellResumed: (name) => void told.push([name]),
+  });
+  ledger.applyAdvice(["email", "of another config"], PAUSE);
+  ledger.applyAdvice(["email"], PAUSE);
+  ledger.applyAdvice(["router"], sampleAdvice({}));
+  ledger.resume("email");
+  ledger.resume("of another config");
+  expect(told).toEqual([["b:email", 60_000], ["b:email"]]);
+  expect(ledger.restraint(["email"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+});
+
+test("a budget that a reload adds can be claimed, by its own terms", () => {
+  const { ledger } = opened();
+  expect(() => ledger.claimOf("added")).toThrow("must be in the config");
+  const added = sampleBudget({ name: "added", rates: [{ requests: 7, perMs: 1_000, label: "1s" }] });
+  ledger.change(
+    sampleConfig({ budgets: [added], upstreams: [sampleUpstream({ name: "x", budgets: ["added"] })] }),
+  );
+  expect(ledger.claimOf("added").terms).toContain("[7,1000]");
+});

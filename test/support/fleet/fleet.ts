@@ -1,6 +1,7 @@
 import { type ConfigFolder, type RawConfig, type RawUpstream, openConfigFolder } from "../config-folder.ts";
 import { eventually } from "../eventually.ts";
 import { RedisServer } from "../processes/redis-server.ts";
+import type { WallClock } from "../processes/wall-clock.ts";
 import { type CuttableProxy, openProxy } from "./cuttable-proxy.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { type Replica, startReplica } from "./replica.ts";
@@ -22,6 +23,8 @@ export type FleetOptions = {
   readonly isSplit: boolean;
   /** In place of our own. */
   readonly program?: string | undefined;
+  /** Of replicas whose wall clock can be stepped. */
+  readonly clocks?: ReadonlyMap<string, WallClock> | undefined;
 };
 
 type Neighbours = {
@@ -30,6 +33,7 @@ type Neighbours = {
   readonly folder: ConfigFolder;
   readonly proxies: ReadonlyMap<string, CuttableProxy>;
   readonly isScraped: boolean;
+  readonly clocks: ReadonlyMap<string, WallClock> | undefined;
 };
 
 /** Real replicas on a real Redis, each with a way of its own to it, and one upstream process that sees them all. */
@@ -80,7 +84,11 @@ export class Fleet implements AsyncDisposable {
       configPath: this.#neighbours.folder.path,
       isScraped: this.#neighbours.isScraped && program === undefined,
       program,
-      environment: { REPLICA: name, REDIS_URL: `redis://127.0.0.1:${this.wayOf(name).port}/0` },
+      environment: {
+        REPLICA: name,
+        REDIS_URL: `redis://127.0.0.1:${this.wayOf(name).port}/0`,
+        ...this.#neighbours.clocks?.get(name)?.environment,
+      },
     });
     this.#stack.use(replica);
     this.#current.set(name, replica);
@@ -139,7 +147,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
   const upstreams = Object.values(options.upstreams).flat();
   const fleet = new Fleet(
-    { redis, witness, folder, proxies, isScraped: options.isScraped },
+    { redis, witness, folder, proxies, isScraped: options.isScraped, clocks: options.clocks },
     stack.move(),
     upstreams,
   );

@@ -125,10 +125,7 @@ export class Replica implements Inhabitant {
         records: () => new Map(),
       },
     });
-    this.ledger.tellBy(
-      (name, forMs) => this.membership.tellPause(name, forMs),
-      (name) => this.membership.tellResumed(name),
-    );
+    this.ledger.tellBy(this.membership);
     way.onBack(() => this.membership.beatSoon());
     this.membership.setConfig({
       groups: groupsOf(config.upstreams),
