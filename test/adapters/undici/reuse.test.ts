@@ -97,6 +97,22 @@ test("whenever idle connections close, each poll sends at most one request", asy
   expect(upstream.requests.length).toBeGreaterThanOrEqual(150);
 });
 
+test("what came before on a kept connection is no part of an answer's length", async () => {
+  const header = `X-Padding: ${"x".repeat(60_000)}`;
+  const polls = 40;
+  const upstream = await startUpstream(async (connection) => {
+    for (let poll = 1; (await connection.request()) !== undefined; poll += 1) {
+      // The last one takes so long that its length is looked at.
+      if (poll === polls) await new Promise((resolve) => setTimeout(resolve, SHORT_MS));
+      connection.write(answer("{}", [header]));
+    }
+  });
+  const expectation = { status: [200], json: true, maxBodyBytes: 1_000 };
+  const probe = await startProbe({ url: upstream.url, connection: "reuse", expect: expectation });
+  for (let poll = 0; poll < polls; poll += 1) answeredOf(await probe.poll(signal));
+  expect(upstream.connections).toBe(1);
+});
+
 test("an answer that nobody asked for is not taken for the next one", async () => {
   const upstream = await startUpstream(async (connection) => {
     await connection.request();

@@ -289,6 +289,16 @@ test("what is no stream is told as what it is", async () => {
   expect(whole.excerpt).toContain("choices");
 });
 
+test("an answer with another status than is expected is no stream", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}");
+  });
+  const { stream, phasesMs } = await pollOnce(upstream, { stream: TOKENS });
+  expect(stream).toBeUndefined();
+  expect(Object.keys(phasesMs)).toEqual(["connect", "wait", "transfer"]);
+});
+
 test("a stream must not be encoded: the times of its events would be lost", async () => {
   const upstream = await startUpstream(async (connection) => {
     await connection.request();

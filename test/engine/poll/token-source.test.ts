@@ -298,6 +298,55 @@ test("a slot that waits for the next minute and is withdrawn has nothing fetched
   expect(world.bugs).toEqual([]);
 });
 
+test("one that waits for a token and leaves does not take the request of the others with it", async () => {
+  const world = await new World(granting(3_600)).begin();
+  const settled: string[] = [];
+  const [first] = ["first", "second"].map((name) =>
+    world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => void settled.push(name) }),
+  );
+  if (first?.kind !== "waiting") throw new Error("it waits for its token");
+  first.ticket.withdraw();
+  await world.clock.advance(10_000);
+  expect(settled).toEqual(["second"]);
+  expect(world.endpoint.sentAtMs).toHaveLength(1);
+});
+
+test("a token request is as urgent as the most urgent of those that wait for it", async () => {
+  const world = await new World(granting(3_600)).begin();
+  const elsewhere = new FakeProbe(world.clock, granting(3_600));
+  const other = world.openSource(elsewhere);
+  // The next lease comes only after a pace gap.
+  world.ledger.take([sampleBudget().name]);
+  const nowMs = world.clock.now();
+  const ask = (source: TokenSource, inMs: number): void =>
+    void source.forUpstream().ask({ dueAtMs: nowMs + inMs, settled: () => {} });
+  ask(world.source, 100_000);
+  ask(other, 50_000);
+  ask(world.source, 1_000);
+  await world.clock.advance(60_000);
+  expect(Number(world.endpoint.sentAtMs[0])).toBeLessThan(Number(elsewhere.sentAtMs[0]));
+});
+
+test("after a failure, a slot shortly before the next request does not wait for it", async () => {
+  const world = await new World(busy).begin();
+  const ask = (): string =>
+    world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => {} }).kind;
+  expect(ask()).toBe("waiting");
+  await world.clock.advance(55_000);
+  expect(ask()).toBe("unavailable");
+  await world.clock.advance(10_000);
+  expect(ask()).toBe("waiting");
+});
+
+test("once it is closed, nothing is fetched any more", async () => {
+  const world = await new World(granting(3_600)).begin();
+  await world.source.close();
+  const asked = world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => {} });
+  expect(asked.kind).toBe("unavailable");
+  await world.clock.advance(120_000);
+  expect(world.endpoint.sentAtMs).toEqual([]);
+});
+
 test("a client that is refused is `unauthorized`, by the word of the token endpoint", async () => {
   const world = await new World(refusing).begin();
   const { poller, recorder, probe } = world.watch();
