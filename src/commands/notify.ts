@@ -46,7 +46,14 @@ export async function notify(options: NotifyOptions): Promise<number> {
 function samples(atMs: number, pageUrl: string | undefined): readonly Message[] {
   const incident = `pacewatch/test/${atMs.toString(36)}`;
   const title = "A test of Pacewatch";
-  const member = { incident, subject: "pacewatch/test", upstream: undefined, title, sinceMs: atMs };
+  const member = {
+    incident,
+    subject: "pacewatch/test",
+    upstream: undefined,
+    labels: {},
+    title,
+    sinceMs: atMs,
+  };
   const down: Message = {
     event: "down",
     incident,

@@ -16,6 +16,8 @@ export type Member = {
   readonly incident: string;
   readonly subject: string;
   readonly upstream: string | undefined;
+  /** Those that the config gives the upstream. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly title: string;
   readonly sinceMs: number;
   /** Undefined while it goes on. */
@@ -100,6 +102,7 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
       incident: due.trouble.id,
       subject: due.trouble.subject,
       upstream: due.trouble.upstream,
+      labels: (due.trouble.upstream && telled.scene.upstream(due.trouble.upstream)?.labels) || {},
       title: titleOf(due, notices),
       sinceMs: due.trouble.startedAtMs,
       untilMs: due.event === "flapping" ? undefined : due.trouble.endedAtMs,

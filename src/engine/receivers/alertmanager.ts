@@ -4,13 +4,18 @@ import { isoOf, type Kind, post, textOf, withoutLinks } from "./kind.ts";
 /** As a Prometheus does it: an alert is sent each minute, and ends by itself when it is not sent for four. */
 const ENDS_AFTER_MS = 4 * MINUTE_MS;
 
-/** Its API v2. It groups by itself, so each trouble is an alert, with labels that never change. */
+/** Its API v2. It groups and routes by itself, so each trouble is an alert, with labels that only the config changes. */
 export const alertmanager: Kind = {
   repeatMs: MINUTE_MS,
   request: (message, { url, receiver }) => {
     const { members, event, atMs, link } = message;
-    const alerts = members.map(({ subject, upstream, title, sinceMs, untilMs, incident }) => ({
-      labels: { alertname: "PacewatchTrouble", subject, ...(upstream !== undefined && { upstream }) },
+    const alerts = members.map(({ subject, upstream, labels, title, sinceMs, untilMs, incident }) => ({
+      labels: {
+        ...labels,
+        alertname: "PacewatchTrouble",
+        subject,
+        ...(upstream !== undefined && { upstream }),
+      },
       annotations: {
         summary: title,
         description: withoutLinks(textOf(message)),

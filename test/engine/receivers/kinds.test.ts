@@ -70,7 +70,10 @@ function manyDown(count: number, filler: string): Message {
   const [telling] = tellingsOf({
     dues,
     notices: new Map(),
-    scene: { troubles: dues.map(({ trouble }) => trouble), upstream: () => undefined },
+    scene: {
+      troubles: dues.map(({ trouble }) => trouble),
+      upstream: () => ({ labels: { team: "growth" }, state: "down", isUnsure: false }),
+    },
     nowMs: startedAtMs + 10_000,
     of: count,
     words: () => undefined,
@@ -257,12 +260,23 @@ test("PagerDuty resolves by the key that it was opened with, once all of it is o
   expect(requestOf("pagerduty", { ...sampleUp(), isOver: false })).toBeUndefined();
 });
 
+test("each alert has the labels of its upstream, so that it is routed by them", () => {
+  const alerts = bodyOf("alertmanager", manyDown(3, "u")) as { labels: Record<string, string> }[];
+  expect(alerts.map(({ labels }) => labels["team"])).toEqual(["growth", "growth", "growth"]);
+});
+
 test("an alert ends by itself four minutes after it was sent last, and at once when it is over", () => {
   const [firing] = bodyOf("alertmanager", sampleMessage()) as Record<string, unknown>[];
   const [resolved] = bodyOf("alertmanager", sampleUp()) as Record<string, unknown>[];
   expect(firing).toMatchObject({ startsAt: "2026-09-21T14:13:20.000Z", endsAt: "2026-09-21T14:17:30.000Z" });
   expect(resolved).toMatchObject({ endsAt: "2026-09-21T14:14:20.000Z" });
   expect(resolved?.["labels"]).toEqual(firing?.["labels"]);
+  expect(firing?.["labels"]).toEqual({
+    alertname: "PacewatchTrouble",
+    subject: "email",
+    upstream: "email",
+    team: "growth",
+  });
 });
 
 test("an alert never ends before it began, as where the clock was set back: it would be refused", () => {
