@@ -10,7 +10,7 @@ import {
 import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
-import { budgetOf, drawsOf, type Quotas, spendOf } from "../../core/budget/quotas.ts";
+import { budgetOf, type Draw, drawsOf, type Quotas, spendOf } from "../../core/budget/quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
@@ -131,8 +131,7 @@ export class FleetLedger implements RunningLedger {
   restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
     const restraint = this.#local.restraint(budgets, mostCost);
     const isQuotaSpent =
-      restraint.isQuotaSpent ||
-      budgets.some((budget) => drawsOf(budget, mostCost).some((draw) => this.#draws.isSpent(draw)));
+      restraint.isQuotaSpent || this.#drawsOn(budgets, mostCost).some((draw) => this.#draws.isSpent(draw));
     return isQuotaSpent ? { ...restraint, isQuotaSpent } : restraint;
   }
 
@@ -282,17 +281,14 @@ export class FleetLedger implements RunningLedger {
     const untilMs = this.#parts.clock.now() + LOOK_AGAIN_MS;
     if (this.#isSharded && !this.#parts.holdings.mayDrawOn(budgets))
       return { kind: "wait", untilMs, cause: "ledger", budget };
-    for (const each of budgets) {
-      const undrawn = drawsOf(each, mostCost).find((draw) => !this.#draws.isDrawn(draw));
-      if (undrawn === undefined) continue;
-      return {
-        kind: "wait",
-        untilMs,
-        cause: this.#draws.isSpent(undrawn) ? "quota" : "ledger",
-        budget: each,
-      };
-    }
-    return undefined;
+    const undrawn = this.#drawsOn(budgets, mostCost).find((draw) => !this.#draws.isDrawn(draw));
+    if (undrawn === undefined) return undefined;
+    const cause = this.#draws.isSpent(undrawn) ? "quota" : "ledger";
+    return { kind: "wait", untilMs, cause, budget: undrawn.budget };
+  }
+
+  #drawsOn(budgets: readonly string[], mostCost: number): readonly Draw[] {
+    return budgets.flatMap((budget) => (this.#quotasOf.has(budget) ? drawsOf(budget, mostCost) : []));
   }
 
   /** Of what was granted, what may be used now. */
