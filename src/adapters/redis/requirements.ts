@@ -23,7 +23,7 @@ export async function missingIn(
   ]);
   const warnings: string[] = [];
   // Redis counts its good replicas only where it is told how many it must have.
-  const hasReplicas = Number(fieldIn(replication, "connected_slaves") ?? 0) > 0;
+  const hasReplicas = Number(fieldIn(replication, "connected_slaves")) > 0;
   if (hasReplicas && fieldIn(replication, "min_slaves_good_slaves") === undefined) {
     warnings.push(
       "Redis has replicas, but min-replicas-to-write is 0: a master that is cut off goes on granting, and the limit may be exceeded",

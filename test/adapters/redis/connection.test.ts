@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { Redis } from "../../../src/adapters/redis/connection.ts";
 import { redisScript } from "../../../src/adapters/redis/script.ts";
 import type { FleetRedis } from "../../../src/core/config/config.ts";
 import type { Clock } from "../../../src/core/time/clock.ts";
+import { certificates } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleFleet } from "../../support/samples.ts";
 
@@ -20,12 +22,14 @@ type Server = {
 };
 
 /** Answers each command as it is told; undefined is silence. */
-async function serve(answer: (command: Command) => string | undefined): Promise<Server> {
+async function serve(
+  answer: (command: Command) => string | undefined,
+  tls?: TlsOptions & { readonly onSecure: (socket: TLSSocket) => void },
+): Promise<Server> {
   const sockets = new Set<Socket>();
   const commands: Command[] = [];
   let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
+  const heard = (socket: Socket): void => {
     sockets.add(socket);
     let received = "";
     socket.on("error", () => {});
@@ -38,7 +42,10 @@ async function serve(answer: (command: Command) => string | undefined): Promise<
         if (text !== undefined) socket.write(text);
       }
     });
-  }).listen(0, "127.0.0.1");
+  };
+  const server = tls === undefined ? createServer(heard) : createTlsServer(tls, heard);
+  if (tls !== undefined) server.on("secureConnection", tls.onSecure);
+  server.on("connection", () => (connections += 1)).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
@@ -90,8 +97,9 @@ function open(
   clock: Clock = new StandingClock(),
   password?: () => string,
   username?: string,
+  tls?: FleetRedis["tls"],
 ): Redis {
-  const redis = { nodes, username, password: undefined, tls: undefined };
+  const redis = { nodes, username, password: undefined, tls };
   const opened = new Redis(sampleFleet({ redis }), {
     clock,
     log: { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} },
@@ -181,6 +189,49 @@ function slots(lowerPort: number, upperPort: number): string {
     `*3\r\n:${from}\r\n:${to}\r\n*3\r\n$9\r\n127.0.0.1\r\n:${port}\r\n$40\r\n${String(port).padStart(40, "0")}\r\n`;
   return `*2\r\n${range(0, HALF, lowerPort)}${range(HALF + 1, 16_383, upperPort)}`;
 }
+
+test("over TLS, the server is known by the name and the authority that are configured, and we by our certificate", async () => {
+  const { ca, wrongHost, client } = certificates();
+  const seen: unknown[] = [];
+  const server = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN), {
+    cert: wrongHost.cert,
+    key: wrongHost.key,
+    ca: ca.cert,
+    requestCert: true,
+    rejectUnauthorized: true,
+    onSecure: (socket) => void seen.push([socket.servername, socket.authorized]),
+  });
+  const files = { caFile: ca.certFile, certFile: client.certFile, keyFile: client.keyFile };
+  const openOver = (tls: FleetRedis["tls"]): Redis =>
+    open(single(server.port), undefined, undefined, undefined, tls);
+  const redis = openOver({ ...files, serverName: "elsewhere.test" });
+  await eventually("Redis is connected", () => redis.isUp);
+  expect(seen).toEqual([["elsewhere.test", true]]);
+  const { connections } = server;
+  const refused = [
+    openOver({ ...files, serverName: undefined }),
+    openOver({ ...files, serverName: "elsewhere.test", caFile: undefined }),
+    openOver({ ...files, serverName: "elsewhere.test", certFile: undefined, keyFile: undefined }),
+  ];
+  await eventually("each has tried", () => connections() > 20);
+  expect(refused.map(({ isUp }) => isUp)).toEqual([false, false, false]);
+});
+
+test.each([
+  ["no list", ":7\r\n"],
+  ["a port that is no text", "*2\r\n$9\r\n127.0.0.1\r\n:7\r\n"],
+  ["no host", "*1\r\n:7\r\n"],
+])("a sentinel that answers with %s is passed over", async (_, answer) => {
+  const master = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
+  const wrong = await serve(() => answer);
+  const right = await serve(
+    () => `*2\r\n$9\r\n127.0.0.1\r\n$${String(master.port).length}\r\n${master.port}\r\n`,
+  );
+  const nodes = [wrong, right].map(({ port }) => ({ host: "127.0.0.1", port }));
+  const redis = open({ kind: "sentinel", master: "mymaster", nodes });
+  await eventually("Redis is connected", () => redis.isUp);
+  expect(wrong.commands.length).toBeGreaterThan(0);
+});
 
 test("a sentinel that takes a question and never answers it is passed over", async () => {
   const master = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));

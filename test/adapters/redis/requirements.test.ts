@@ -28,8 +28,8 @@ test.each<[string, Told, boolean, readonly string[]]>([
   ["tells nothing", {}, true, []],
   ["is alone, and keeps all", { replication: "connected_slaves:0", memory: "maxmemory:0" }, false, []],
   [
-    "has replicas that need not answer",
-    { replication: "role:master\r\nconnected_slaves:2\r\n" },
+    "has a replica that need not answer",
+    { replication: "role:master\r\nconnected_slaves:1\r\n" },
     false,
     [FAR],
   ],
