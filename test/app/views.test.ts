@@ -17,6 +17,7 @@ import { UNKNOWN_HEALTH } from "../../src/core/poll/health.ts";
 import { prove } from "../../src/core/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
 import {
+  sampleAdvice,
   sampleBudget,
   sampleConfig,
   samplePoll,
@@ -177,6 +178,19 @@ test.each([
   expect(before).toBeGreaterThan(24);
   clock.stepWall(stepMs);
   expect(hoursLeft()).toBeCloseTo(before, 6);
+});
+
+test("a budget is shown with its pause by the wall clock, and with what all who share its quota have used", () => {
+  const clock = new VirtualClock();
+  const quota = { most: 100, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
+  const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
+  const ledger = new LocalLedger(config, clock);
+  const reload = { ...shown.reload, config, proof: prove(config) };
+  const view = (): unknown => [...metricsView({ ...shown, clock, ledger, reload }).budgets][0];
+  expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });
+  ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+  ledger.usedOf = () => 70;
+  expect(view()).toMatchObject({ pausedUntilWallMs: clock.wallNow() + 60_000, quota: { used: 70 } });
 });
 
 test("the state file is asked for a day at most, and only of what is polled here", async () => {

@@ -225,6 +225,16 @@ describe("after a restart", () => {
     expect([...pauses]).toEqual([["email", { pausedUntilMs: NOW_MS + 9_000 }]]);
   });
 
+  test("a wall clock that is far ahead at the start makes nothing too old", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    bench.poll(bench.recordOf(first));
+    await first.close();
+    bench.clock.stepWall(10_000 * HOUR_MS);
+    const { minutes, hours } = (await restoredOf(bench)) ?? {};
+    expect([minutes?.length, hours?.length]).toEqual([1, 1]);
+  });
+
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
