@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBrowser, openPage } from "../test/support/page/browser.ts";
 import { SCENES } from "../test/support/page/page-scenes.ts";
+import { PAPER_PX, REPORT_PATH } from "../test/support/page/report-scene.ts";
 import { SceneServer } from "../test/support/page/scene-server.ts";
 
 /**
@@ -19,6 +20,7 @@ type Picture = {
   readonly path?: string;
   /** The whole page without it. */
   readonly height?: number;
+  readonly isPrinted?: boolean;
 };
 
 const IMAGES = fileURLToPath(new URL("../docs/images", import.meta.url));
@@ -56,6 +58,23 @@ const PICTURES: readonly Picture[] = [
       })),
     ),
   ),
+  ...(["light", "dark"] as const).flatMap((scheme) =>
+    [DESKTOP, PHONE].map((width) => ({
+      file: inGallery(`report-${scheme}-${width}`),
+      scene: "outage",
+      scheme,
+      width,
+      path: REPORT_PATH,
+    })),
+  ),
+  {
+    file: inGallery("report-printed"),
+    scene: "outage",
+    scheme: "dark",
+    width: PAPER_PX,
+    path: REPORT_PATH,
+    isPrinted: true,
+  },
 ];
 
 function inGallery(name: string): string {
@@ -65,10 +84,19 @@ function inGallery(name: string): string {
 await using scenes = await SceneServer.start();
 await using browser = await openBrowser();
 await Promise.all([mkdir(IMAGES, { recursive: true }), mkdir(GALLERY, { recursive: true })]);
-for (const { file, scene, scheme, width, path = "", height } of PICTURES) {
+for (const { file, scene, scheme, width, path = "", height, isPrinted = false } of PICTURES) {
   if (!file.includes(process.argv[2] ?? "")) continue;
   const viewport = { width, height: height ?? 900 };
   await using watched = await openPage(browser, scenes.show(scene, path), { colorScheme: scheme, viewport });
+  if (isPrinted) await watched.page.emulateMedia({ media: "print" });
   await watched.page.screenshot({ path: file, fullPage: height === undefined });
+  process.stdout.write(`${file}\n`);
+}
+for (const scheme of ["light", "dark"] as const) {
+  const file = inGallery(`badges-${scheme}`);
+  if (!file.includes(process.argv[2] ?? "")) continue;
+  await using watched = await openPage(browser, "about:blank", { colorScheme: scheme });
+  await watched.page.setContent(await scenes.badges());
+  await watched.page.screenshot({ path: file, fullPage: true });
   process.stdout.write(`${file}\n`);
 }

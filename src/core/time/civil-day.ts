@@ -58,6 +58,8 @@ export const WEEKDAYS: readonly string[] = "Sunday Monday Tuesday Wednesday Thur
   " ",
 );
 
+export const MONTHS: readonly string[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
 /** 0 is Sunday. */
 export function weekdayOf(dayNumber: number): number {
   return (((dayNumber + 4) % 7) + 7) % 7;

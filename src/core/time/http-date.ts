@@ -1,9 +1,7 @@
-import { civilDayOf, DAYS_PER_CYCLE, weekdayOf, WEEKDAYS } from "./civil-day.ts";
+import { civilDayOf, DAYS_PER_CYCLE, MONTHS, weekdayOf, WEEKDAYS } from "./civil-day.ts";
 import { DAY_MS } from "./duration.ts";
 
 /** The date formats of HTTP headers. Strict: anything else is not a date. */
-
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 const WEEKDAY = "(?<weekday>Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const LONG_WEEKDAY = `(?<weekday>${WEEKDAYS.join("|")})`;

@@ -30,14 +30,19 @@ export function badgeOf(badge: Badge, upstream: UpstreamFacts, status: Status): 
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="20" role="img" aria-label="${escaped(`${name}: ${value}`)}">
 <title>${escaped(`${name}: ${value}`)}</title>
 <rect width="${left + right}" height="20" rx="4" fill="${COLOURS[state]}"/><path d="M4 0h${left - 4}v20H4a4 4 0 0 1-4-4V4a4 4 0 0 1 4-4z" fill="#3a3d42"/>
-<g fill="#fff" font-family="system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif" font-size="11">${text(name, 0, left)}${text(value, left, right)}</g>
+<g fill="#fff" font-family="system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif" font-size="${FONT_PX}">${text(name, 0, left)}${text(value, left, right)}</g>
 </svg>
 `;
 }
 
-/** As a sans serif is drawn at this size, nearly: the text is stretched to it. */
+const FONT_PX = 11;
+
+/** As a sans serif is drawn, nearly: the text is stretched to it. */
 function widthOf(text: string): number {
-  return Math.round(text.length * 6.2) + 12;
+  const ems = Array.from(text, (letter) =>
+    /[fijlrtI .:,-]/.test(letter) ? 0.32 : /[mwMW%]/.test(letter) ? 0.86 : 0.58,
+  );
+  return Math.round(ems.reduce((sum, em) => sum + em, 0) * FONT_PX) + 12;
 }
 
 type Parts = { readonly label: string; readonly value: string; readonly state: HealthState };

@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { availabilityOf } from "../../core/status/availability.ts";
 import type { Incident, UpstreamFacts } from "../../core/status/status.ts";
 import { CALENDAR, type Column, type Columns, spanOf } from "../../core/status/timeline.ts";
-import { dayText, weekdayOf } from "../../core/time/civil-day.ts";
+import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../core/time/civil-day.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 import type { Markup } from "./markup.ts";
 import { incidentId } from "./plot.ts";
@@ -41,9 +41,20 @@ export function calendar(given: Calendar): Markup {
   const columns = new Map(given.seen.columns.map((column) => [column.index, column]));
   const days = Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, place) => fromMs / DAY_MS + place);
   return html`<ol class="calendar" aria-label="The last 90 days">
-      ${days.map((day) => dayCell(day, columns.get(day), given))}
+      ${LABELLED.map((weekday) => html`<li class="label day-${weekday}" aria-hidden="true">${WEEKDAYS[weekday]?.slice(0, 3)}</li> `)}
+      ${days.map((day, place) => [place === 0 || weekdayOf(day) === MONDAY ? monthLabel(day, days) : "", dayCell(day, columns.get(day), given)])}
     </ol>
     <p class="legend">${KINDS.map((kind) => html`<span>${sign(kind)} ${WORDS[kind]}</span>`)}</p>`;
+}
+
+const MONDAY = 1;
+const LABELLED = [1, 3, 5];
+
+/** Above the week in which a month begins; empty above the others. Each day has its date in words too. */
+function monthLabel(day: number, days: readonly number[]): Markup {
+  const sunday = day + ((7 - weekdayOf(day)) % 7);
+  const { month, day: ofMonth } = civilDayOf(Math.min(sunday, days.at(-1) ?? sunday));
+  return html`<li class="label month" aria-hidden="true">${ofMonth <= 7 ? MONTHS[month - 1] : ""}</li> `;
 }
 
 function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {

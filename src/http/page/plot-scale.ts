@@ -1,4 +1,4 @@
-import { civilDayOf, twoDigits, weekdayOf } from "../../core/time/civil-day.ts";
+import { civilDayOf, twoDigits, weekdayOf, WEEKDAYS } from "../../core/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 
 export type Tick = { readonly atMs: number; readonly words: string };
@@ -8,8 +8,6 @@ const STEPS_MS = [10 * MINUTE_MS, 4 * HOUR_MS, DAY_MS, 7 * DAY_MS] as const;
 const MOST_TICKS = 7;
 /** 1970 began on a Thursday, and weeks begin on Mondays. */
 const MONDAY_MS = 4 * DAY_MS;
-
-const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
 
 /** In UTC, like every time of the page: `17:40` within a day, `Mon 23` at its beginning. */
 export function ticksOf(fromMs: number, toMs: number): readonly Tick[] {
@@ -24,7 +22,7 @@ function tickWords(atMs: number): string {
   const day = Math.floor(atMs / DAY_MS);
   const minutes = Math.floor((atMs - day * DAY_MS) / MINUTE_MS);
   if (minutes > 0) return `${twoDigits(minutes / 60)}:${twoDigits(minutes % 60)}`;
-  return `${WEEKDAYS[weekdayOf(day)] ?? ""} ${civilDayOf(day).day}`;
+  return `${WEEKDAYS[weekdayOf(day)]?.slice(0, 3) ?? ""} ${civilDayOf(day).day}`;
 }
 
 /** Logarithmic, so that 80 ms, an objective of 1 s and a timeout of 10 s all fit. */

@@ -7,10 +7,12 @@ import { htmlStart } from "./shell.ts";
 export function* reportPage(report: Report): Generator<string> {
   let isFirst = true;
   for (const { title, blocks } of documentOf(report)) {
-    if (isFirst) yield `${htmlStart(title)}<body class="report"><main><h1>${escaped(title)}</h1>`;
+    if (isFirst) yield `${htmlStart(title)}<body class="report"><main><h1>${unbroken(title)}</h1>`;
     else yield `<section class="upstream"><h2 id="${escaped(title)}">${escaped(title)}</h2>`;
     for (const block of blocks)
-      yield block.kind === "paragraph" ? `<p class="of">${escaped(block.text)}</p>` : tableOf(block, isFirst);
+      yield block.kind === "paragraph"
+        ? `<p class="of">${escaped(block.text)}</p>`
+        : tableOf(block, title, isFirst);
     if (!isFirst) yield "</section>";
     isFirst = false;
   }
@@ -18,7 +20,8 @@ export function* reportPage(report: Report): Generator<string> {
 }
 
 /** The first table leads to the upstreams. */
-function tableOf({ title, how, columns, rows }: Table, isSummary: boolean): string {
+function tableOf({ title, how, columns, rows }: Table, part: string, isSummary: boolean): string {
+  const heading = isSummary ? "h2" : "h3";
   const name = (cell: Cell | undefined): string =>
     isSummary && typeof cell === "string"
       ? `<a href="#${escaped(cell)}">${escaped(cell)}</a>`
@@ -29,8 +32,8 @@ function tableOf({ title, how, columns, rows }: Table, isSummary: boolean): stri
   const heads = columns.map(
     (column, place) => `<th scope="col"${numberClass(isNumber[place] === true)}>${escaped(column)}</th>`,
   );
-  return `<h3>${escaped(title)}</h3>${how === undefined ? "" : `<p class="of">${escaped(how)}</p>`}
-<div class="wide" role="region" aria-label="${escaped(title)}" tabindex="0"><table><thead><tr>${heads.join("")}</tr></thead>
+  return `<${heading}>${escaped(title)}</${heading}>${how === undefined ? "" : `<p class="of">${escaped(how)}</p>`}
+<div class="wide" role="region" aria-label="${escaped(`${title}, ${part}`)}" tabindex="0"><table><thead><tr>${heads.join("")}</tr></thead>
 <tbody>${rows.map(row).join("\n")}</tbody></table></div>`;
 }
 
@@ -47,7 +50,14 @@ function cellOf(cell: Cell): string {
 }
 
 function textOf(cell: Cell): string {
-  if (typeof cell === "string") return escaped(cell);
+  if (typeof cell === "string") return unbroken(cell);
   if ("value" in cell) return escaped(figureText(cell));
   return cell.said.map((said) => `<bdi><code>${escaped(said)}</code></bdi>`).join(" ");
+}
+
+/** No line ends within a date, nor between a number and its unit. */
+function unbroken(text: string): string {
+  return escaped(text)
+    .replaceAll(/\d{4}-\d\d(?:-\d\d)?/g, "<time>$&</time>")
+    .replaceAll(/(\d) (?=%|m?s\b|min\b|[dh]\b|[A-Z]{3}\b)/g, "$1&nbsp;");
 }

@@ -21,9 +21,15 @@ const DAYS: Columns = {
   ],
 };
 
-async function cells(
+type Cell = { readonly title: string; readonly kind: string; readonly href: string | undefined };
+
+async function cells(stateStoreUp: boolean | undefined): Promise<readonly Cell[]> {
+  return (await calendarOf(stateStoreUp)).cells;
+}
+
+async function calendarOf(
   stateStoreUp: boolean | undefined,
-): Promise<readonly { title: string; kind: string; href: string | undefined }[]> {
+): Promise<{ readonly list: string; readonly cells: readonly Cell[] }> {
   const incident = {
     upstream: "email",
     state: "down" as const,
@@ -49,7 +55,7 @@ async function cells(
   const answer = await routesToAsk(sampleRoutesDeps({ status, columns })).request("/upstreams/email");
   const page = await answer.text();
   const list = /<ol class="calendar"[^>]*>(.*?)<\/ol>/s.exec(page)?.[1] ?? "";
-  return [...list.matchAll(/<li class="day-(\d)" title="([^"]*)">(.*?)<\/li>/gs)].map(
+  const found = [...list.matchAll(/<li class="day-(\d)" title="([^"]*)">(.*?)<\/li>/gs)].map(
     ([, weekday, title = "", inside = ""]) => {
       expect(new Date(title.slice(0, 10)).getUTCDay()).toBe(Number(weekday));
       // What a screen reader says is what hovering shows.
@@ -61,6 +67,7 @@ async function cells(
       };
     },
   );
+  return { list, cells: found };
 }
 
 test("ninety days are a cell each, told by words, shape and colour, and lead to what happened on them", async () => {
@@ -87,6 +94,19 @@ test("ninety days are a cell each, told by words, shape and colour, and lead to 
   expect(of("2026-11-03")?.href).toBe(incident);
   expect(of("2026-11-04")).toEqual({ title: "2026-11-04: not watched", kind: "unwatched", href: undefined });
   expect(of("2026-11-05")?.kind).toBe("unwatched");
+});
+
+test("months stand above the weeks in which they begin, and weekdays before theirs, for eyes alone", async () => {
+  const { list } = await calendarOf(true);
+  const labels = [...list.matchAll(/<li class="label ([\w-]+)" aria-hidden="true">(\w*)<\/li>/g)];
+  expect(labels.slice(0, 3).map(([, place, words]) => [place, words])).toEqual([
+    ["day-1", "Mon"],
+    ["day-3", "Wed"],
+    ["day-5", "Fri"],
+  ]);
+  // 2026-08-27 is a Thursday; 1 September a Tuesday, 1 October a Thursday, 1 November a Sunday.
+  const months = labels.slice(3).map(([, , words]) => words);
+  expect(months).toEqual(["", "Sep", "", "", "", "Oct", "", "", "", "Nov", "", "", "", ""]);
 });
 
 test("without a state file there is no report to lead to", async () => {

@@ -8,11 +8,19 @@ import {
   openPage,
 } from "../../support/page/browser.ts";
 import { SCENES } from "../../support/page/page-scenes.ts";
+import { PAPER_PX, REPORT_PATH } from "../../support/page/report-scene.ts";
 import { SceneServer } from "../../support/page/scene-server.ts";
 
 /** Where most words stand in the least room. */
 const PATHS = ["?range=7d", "upstreams/ai-router?range=24h", "upstreams/ai-router?range=7d"];
 const WIDTHS = [390, 768, 1_280];
+/** The width of a letter that a browser draws, by how much it is stretched or pressed in a badge; and whether it is cut. */
+const BADGE_TEXTS = `[...document.querySelectorAll("text")].map((text) => {
+  const { x, width } = text.getBBox();
+  const right = text.ownerSVGElement.width.baseVal.value;
+  text.removeAttribute("textLength");
+  return { words: text.textContent, isCut: x < 0 || x + width > right, stretch: width / text.getComputedTextLength() };
+})`;
 
 describe.skipIf(CHROMIUM === undefined)(
   "the pages, on a phone, a tablet and a desktop, by day and by night",
@@ -46,10 +54,51 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
+    test("of a report are read on every screen and on paper, without a script", async () => {
+      const faults: string[] = [];
+      await using watched = await openPage(browser, scenes.show("outage", REPORT_PATH));
+      const { page } = watched;
+      for (const [width, media] of [
+        ...WIDTHS.map((each) => [each, "screen"] as const),
+        [PAPER_PX, "print"] as const,
+      ]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ media });
+        const found = await layoutFindings(page);
+        faults.push(...found.map((fault) => `${media}, ${width} px: ${fault}`));
+      }
+      expect([...faults, ...watched.complaints]).toEqual([]);
+    });
+
+    test("have a calendar whose days are reached and seen by keyboard", async () => {
+      await using watched = await openPage(browser, scenes.show("holes", "upstreams/ai-router"));
+      const { page } = watched;
+      const days = page.locator(".calendar a");
+      expect(await days.count()).toBeGreaterThan(5);
+      await days.first().focus();
+      await page.keyboard.press("Tab");
+      const seen = await page.evaluate<{ readonly label: string | null; readonly outline: string }>(
+        `({ label: document.activeElement.getAttribute("aria-label"), outline: getComputedStyle(document.activeElement).outlineStyle })`,
+      );
+      expect(seen).toEqual({ label: await days.nth(1).getAttribute("aria-label"), outline: "solid" });
+    });
+
+    test("show badges whose letters keep their shape and are not cut", async () => {
+      await using watched = await openPage(browser, "about:blank");
+      await watched.page.setContent(await scenes.badges());
+      const texts =
+        await watched.page.evaluate<
+          readonly { readonly words: string; readonly isCut: boolean; readonly stretch: number }[]
+        >(BADGE_TEXTS);
+      expect(texts.length).toBeGreaterThan(100);
+      const bad = texts.filter(({ isCut, stretch }) => isCut || stretch < 0.85 || stretch > 1.2);
+      expect(bad).toEqual([]);
+    });
+
     test.each(["light", "dark"] as const)(
       "can be used without eyes and without colours: %s",
       async (colorScheme) => {
-        for (const path of PATHS.slice(0, 2)) {
+        for (const path of [...PATHS.slice(0, 2), REPORT_PATH]) {
           const options = { bypassCSP: true, colorScheme };
           await using watched = await openPage(browser, scenes.show("outage", path), options);
           expect(await accessibilityFindings(watched.page)).toEqual([]);

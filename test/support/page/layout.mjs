@@ -5,6 +5,9 @@
   /** Fonts differ a little from their boxes. */
   const SLACK = 1;
   const LEAST_OVERLAP = 3;
+  /** Words, numbers, dates. Ids, addresses and names may be broken. */
+  const WHOLE = /[\p{L}\d]+(?:[.,:\-\u202f]\d+)*/gu;
+  const MAY_BREAK = "code, bdi, h1, h3, a";
   const faults = [];
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width)
@@ -18,7 +21,8 @@
     if (words === "" || parent === null || parent.closest(".unseen, style, title") !== null) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    const scrolls = parent.closest(".wide") !== null;
+    const wide = parent.closest(".wide");
+    const scrolls = wide !== null && getComputedStyle(wide).overflowX !== "visible";
     const boxes = [];
     for (let box = parent; box !== document.body && !box.matches(".wide"); box = box.parentElement) {
       const isInline = getComputedStyle(box).display.startsWith("inline");
@@ -31,6 +35,13 @@
         faults.push(`“${words}” leaves its box`);
       if (!scrolls && (rect.left < 0 || rect.right > width + SLACK))
         faults.push(`“${words}” leaves the page`);
+    }
+    if (parent.closest(MAY_BREAK) !== null) continue;
+    for (const { 0: whole, index } of (node.textContent ?? "").matchAll(WHOLE)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + whole.length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1) faults.push(`“${whole}” is broken`);
     }
   }
   shown.sort((one, other) => one.rect.top - other.rect.top);

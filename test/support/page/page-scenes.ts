@@ -5,13 +5,13 @@ import { History } from "../../../src/core/history/history.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
 import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
-import type { PollOfColumn } from "../../../src/core/status/timeline.ts";
+import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/core/status/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import { samplePoll, sampleStatusLists, sampleUpstreamStatus, type StatusLists } from "../samples.ts";
 
 /** Snapshots for pictures of the page, and for its cost: a real history records the polls and folds their health. */
 
-const SCENE_NOW_MS = Date.UTC(2026, 10, 21, 12, 17, 4);
+export const SCENE_NOW_MS: number = Date.UTC(2026, 10, 21, 12, 17, 4);
 
 /** Polls in a row with the same result. */
 type PollRun = {
@@ -205,6 +205,18 @@ export function snapshotOf(played: readonly Played[], changes: Partial<StatusLis
     ],
     incidents: played.flatMap(({ incidents }) => incidents).toSorted((a, b) => b.startedAtMs - a.startedAtMs),
     ...changes,
+  });
+}
+
+/** Of the 60 days before those that a history has, as a state file tells them: each kind of a day. */
+export function olderDays(name: string): readonly Column[] {
+  const random = seededRandom(hash32(name));
+  const first = spanOf(CALENDAR, SCENE_NOW_MS).fromMs / DAY_MS;
+  const failedOn = [0, 0, 0, 0, 0, 0, 2, 0, 700, undefined];
+  return Array.from({ length: 59 }, (_, place) => first + place).flatMap((index) => {
+    const failed = failedOn[Math.floor(random() * failedOn.length)];
+    const counts = { ok: 5_760, failed: failed ?? 0, throttled: 0, rejected: 0, ours: 0 };
+    return failed === undefined ? [] : [{ index, counts, latency: undefined }];
   });
 }
 

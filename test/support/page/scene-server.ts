@@ -1,9 +1,13 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { Thread } from "../../../src/adapters/thread.ts";
-import { columnsOfPolls } from "../../../src/core/status/timeline.ts";
+import { CALENDAR, type Columns, columnsOfPolls, type Range } from "../../../src/core/status/timeline.ts";
+import { DAY_MS } from "../../../src/core/time/duration.ts";
+import { BADGES } from "../../../src/http/page/badge.ts";
+import { reportPage } from "../../../src/http/page/report-page.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
 import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
-import { SCENES } from "./page-scenes.ts";
+import { olderDays, SCENES } from "./page-scenes.ts";
+import { reportScene } from "./report-scene.ts";
 
 /** The pages of one scene at a time, as a browser gets them. */
 export class SceneServer implements AsyncDisposable {
@@ -25,12 +29,9 @@ export class SceneServer implements AsyncDisposable {
     const opened = await startServer({
       ...sampleRoutesDeps({
         status: () => statusOf(shown()),
-        columns: (upstream, { columnMs, lengthMs }) => {
-          const polls = lengthMs > DAY_MS ? undefined : shown().polls?.[upstream];
-          return Promise.resolve(
-            polls && { columnMs, columns: columnsOfPolls(polls, columnMs), areQuantiles: true },
-          );
-        },
+        columns: (upstream, range) => Promise.resolve(columnsInFile(shown(), upstream, range)),
+        report: (request) => Promise.resolve(reportPage(reportScene(request))),
+        badgesEnabled: () => true,
       }),
       host: "127.0.0.1",
       port: 0,
@@ -49,9 +50,39 @@ export class SceneServer implements AsyncDisposable {
     return `${this.#server.url}/${path}`;
   }
 
+  /** The badges of all upstreams in all scenes, within one page. */
+  async badges(): Promise<string> {
+    const rows: string[] = [];
+    for (const [scene, { upstreams }] of Object.entries(SCENES)) {
+      for (const { name } of upstreams) {
+        const badges = BADGES.map(async (badge) => {
+          const answer = await fetch(this.show(scene, `badge/${name}.svg?show=${badge}`));
+          return `<td>${await answer.text()}</td>`;
+        });
+        rows.push(`<tr>${(await Promise.all(badges)).join("")}</tr>`);
+      }
+    }
+    return `<meta name="color-scheme" content="light dark"><table>${rows.join("")}</table>`;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server[Symbol.asyncDispose]();
   }
 }
 
-const DAY_MS = 86_400_000;
+/** The single polls of the last day, and the days of the calendar. */
+function columnsInFile(
+  { polls, histories, nowMs }: StatusLists,
+  upstream: string,
+  range: Range,
+): Columns | undefined {
+  const { columnMs } = range;
+  const known = polls?.[upstream];
+  if (known === undefined) return undefined;
+  if (range === CALENDAR && known.length > 0) {
+    const newest = histories?.[upstream]?.columns(range, nowMs).columns ?? [];
+    return { columnMs, columns: [...olderDays(upstream), ...newest], areQuantiles: false };
+  }
+  if (range.lengthMs > DAY_MS) return undefined;
+  return { columnMs, columns: columnsOfPolls(known, columnMs), areQuantiles: true };
+}
