@@ -1,6 +1,6 @@
 import { Bytes } from "./bytes.ts";
 import { type Add, type Family, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
-import { type Format, type Labels, NO_LABELS, type Sample } from "./sample.ts";
+import { type Format, type Labels, NO_LABELS } from "./sample.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
 
 /**
@@ -51,11 +51,7 @@ function* written<Subject>(
   const common = new Bytes();
   let owner: Owner;
   let family: Written<Subject>;
-  const add: Add = (
-    read,
-    labels = NO_LABELS,
-    { startedAtMs = owner.startedAtMs, exemplar } = NOTHING_MORE,
-  ) => {
+  const add: Add = (read, labels = NO_LABELS, { startedAtMs = owner.startedAtMs, exemplar } = {}) => {
     const value = typeof read === "boolean" ? Number(read) : read;
     if (value === undefined || Number.isNaN(value)) return;
     format.sample(family.samples, family.metric, common, { labels, value, startedAtMs, exemplar });
@@ -69,5 +65,3 @@ function* written<Subject>(
   }
   return families;
 }
-
-const NOTHING_MORE: Pick<Sample, "startedAtMs" | "exemplar"> = {};
