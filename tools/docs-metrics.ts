@@ -73,7 +73,9 @@ Prometheus asks for protobuf where native histograms are on (\`--enable-feature=
 \`created-timestamp-zero-ingestion\`, a counter that appears at 1 counts in \`rate()\`.
 
 An exemplar is the newest poll of an outcome, on \`pacewatch_polls_total\` and \`pacewatch_poll_duration_seconds\`: \`poll_id\`
-is its id on the page and in the API, \`request_id\` the provider's, where the answer told one.
+is its id on the page and in the API, \`poll_page\` where the page has it (after \`/upstreams/\`), \`request_id\` the
+provider's, where the answer told one. A dot in Grafana leads there if its data source says so
+([provisioning](../config/grafana/provisioning/datasources/prometheus.yaml): \`exemplarTraceIdDestinations\`).
 
 ${sections.join("\n")}
 ## Labels

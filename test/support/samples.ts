@@ -211,7 +211,7 @@ export function recordPoll(recorder: Recorder, poll: Poll): void {
 
 /** Accounts of finished polls. */
 export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
-  const accounts = new UpstreamAccounts(PROCESS_STARTED_AT_MS);
+  const accounts = new UpstreamAccounts("email", PROCESS_STARTED_AT_MS);
   for (const poll of polls) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -223,7 +223,7 @@ export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
 export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}): UpstreamSnapshot {
   return {
     upstream: sampleUpstream(),
-    accounts: new UpstreamAccounts(PROCESS_STARTED_AT_MS),
+    accounts: new UpstreamAccounts("email", PROCESS_STARTED_AT_MS),
     health: { state: "unknown", isUp: undefined },
     nowMs: POLL_ENDED_AT_MS,
     stalledAfterMs: 175_000,

@@ -72,14 +72,7 @@ export function dress<Panel extends Dressable>(
   panel.span(text.span);
   panel.height(text.height ?? 8);
   for (const [index, query] of queries.entries()) panel.withTarget(target(query, index));
-  if (queries.some(({ hasExemplars }) => hasExemplars === true)) panel.dataLinks([pollLink()]);
   return panel;
-}
-
-/** Of a dot, an exemplar: it knows its upstream, and the id of its poll. */
-function pollLink(): grafana.DashboardLinkBuilder {
-  const page = "upstreams/${__data.fields.upstream}#${__data.fields.poll_id}";
-  return link("This poll on the status page", `\${status_page:raw}${page}`);
 }
 
 /** Lines over time, and the thresholds as dashed lines. */

@@ -35,6 +35,7 @@ export class History implements Recorder {
   readonly #byHour: RollingCounts;
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
   #skippedSincePoll: Map<string, SkipCount> | undefined;
+  readonly upstream: string;
   readonly startedAtMs: number;
   /** When the health last changed; of a bad one, with its first failure. */
   sinceMs: number;
@@ -56,6 +57,7 @@ export class History implements Recorder {
     this.evidence = new Evidence(restored?.evidence);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
+    this.upstream = upstream;
     this.startedAtMs = startedAtMs;
     this.sinceMs = sinceMs;
     this.values = values ?? new KeptValues(restored?.values);

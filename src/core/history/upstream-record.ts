@@ -18,7 +18,7 @@ export class UpstreamRecord implements Recorder {
   constructor(history: History, others: readonly Recorder[], judge: Judge = (poll, judged) => judged(poll)) {
     this.history = history;
     this.#judge = judge;
-    this.accounts = new UpstreamAccounts(history.startedAtMs);
+    this.accounts = new UpstreamAccounts(history.upstream, history.startedAtMs);
     this.#recorders = [this.accounts, history, ...others];
   }
 

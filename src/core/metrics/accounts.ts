@@ -66,6 +66,7 @@ type Delay = { readonly endedAtMs: number; readonly seconds: number };
 
 /** The numbers of one upstream since `startedAtMs`. They change together, so at every moment they add up. */
 export class UpstreamAccounts implements Recorder {
+  readonly #upstream: string;
   readonly startedAtMs: number;
   slots = 0;
   waiting = 0;
@@ -92,7 +93,8 @@ export class UpstreamAccounts implements Recorder {
   /** Of the last minute: those than which no later one is as long. */
   #longestDelays: readonly Delay[] = [];
 
-  constructor(startedAtMs: number) {
+  constructor(upstream: string, startedAtMs: number) {
+    this.#upstream = upstream;
     this.startedAtMs = startedAtMs;
     this.durations = { ok: new Histogram(DURATION_BOUNDS, startedAtMs) };
   }
@@ -164,7 +166,7 @@ export class UpstreamAccounts implements Recorder {
     this.inFlight -= 1;
     const duration = (this.durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);
-    duration.observe(seconds, exemplarOf(poll, seconds));
+    duration.observe(seconds, exemplarOf(this.#upstream, poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
     if (poll.cost !== undefined && poll.cost.units > 0)
@@ -226,13 +228,17 @@ function elapsedSeconds(durationMs: number): number {
 /** More characters than these, names included, no format allows. */
 const LONGEST_EXEMPLAR = 128;
 
-/** Of the newest poll of an outcome, with the provider's request id where it is known, unless it is too long. */
-function exemplarOf({ id, endedAtMs, head }: Poll, seconds: number): Exemplar {
+/**
+ * Of the newest poll of an outcome: where its page has it, as a link of Grafana's has one label alone, and the provider's
+ * request id where it is known, unless it is too long.
+ */
+function exemplarOf(upstream: string, { id, endedAtMs, head }: Poll, seconds: number): Exemplar {
   const requestId = head?.headers.find(({ value }) => value !== undefined)?.value ?? "";
-  const labels = { poll_id: id, request_id: requestId };
+  const known = { poll_id: id, poll_page: `${upstream}#${id}` };
+  const labels = { ...known, request_id: requestId };
   const length = Object.entries(labels).flat().join("").length;
   const isShown = requestId !== "" && length <= LONGEST_EXEMPLAR;
-  return { value: seconds, atMs: endedAtMs, labels: isShown ? ownCopy(labels) : { poll_id: id } };
+  return { value: seconds, atMs: endedAtMs, labels: isShown ? ownCopy(labels) : known };
 }
 
 /** Not connected; no answer in time; answered with an error. */

@@ -14,7 +14,7 @@ import {
 import { accountsClose } from "../../support/accounts-close.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   accounts.record(SLOT_WAITING);
   expect(accounts).toMatchObject({ slots: 0, waiting: 1, inFlight: 0 });
   accounts.record(SLOT_STARTED);
@@ -25,7 +25,7 @@ test("a slot that waits is not a slot yet; one that got its lease is, and is in 
 });
 
 test("slots that never waited and a slot that gave up waiting are skipped slots", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   accounts.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
   accounts.record(SLOT_WAITING);
   accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
@@ -36,13 +36,13 @@ test("slots that never waited and a slot that gave up waiting are skipped slots"
 });
 
 test("a poll that nobody started shows as accounts that do not close", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   recordPoll(accounts, samplePoll());
   expect(accountsClose(accounts)).toBe(false);
 });
 
 test("a slot that starts without having waited shows as accounts that do not close", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   accounts.record(SLOT_STARTED);
   expect(accountsClose(accounts)).toBe(false);
 });
@@ -64,7 +64,7 @@ test("a failure keeps its time, and apart from the successes", () => {
 });
 
 test("a duration that equals a bucket's bound belongs to that bucket", () => {
-  const bounds = new UpstreamAccounts(0).durations.ok?.bounds ?? [];
+  const bounds = new UpstreamAccounts("email", 0).durations.ok?.bounds ?? [];
   expect(bounds).toHaveLength(12);
   for (const [index, bound] of bounds.entries()) {
     const duration = accountsOf(samplePoll({ durationMs: bound * 1000 })).durations.ok;
@@ -94,7 +94,7 @@ test("a phase that has not happened is not known; one that took no time is", () 
 });
 
 test("status codes are counted as they are when registered; the wild rest shares one name", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   for (const status of [200, 503, 299, 418, 799]) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -138,7 +138,7 @@ test("a certificate that was seen still stands after a poll that showed none", (
 });
 
 test("an announced end stands until an ok answer leaves it out", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   const polled = (
     endedAtMs: number,
     announcement?: Announcement,
@@ -157,7 +157,7 @@ test("an announced end stands until an ok answer leaves it out", () => {
 });
 
 test("the longest delay is of the last minute, or of the last poll where none ended since", () => {
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   const polled = (endedAtMs: number, delayMs: number): void =>
     recordPoll(accounts, samplePoll({ endedAtMs, delayMs }));
   expect(accounts.longestDelaySeconds(0)).toBeUndefined();
@@ -181,7 +181,7 @@ test("whatever delays there are, the longest is the one that a list of all would
   });
   fc.assert(
     fc.property(polls, fc.nat(70_000), (steps, laterMs) => {
-      const accounts = new UpstreamAccounts(0);
+      const accounts = new UpstreamAccounts("email", 0);
       const all: { endedAtMs: number; delayMs: number }[] = [];
       let nowMs = 0;
       for (const { afterMs, delayMs } of steps) {
@@ -200,7 +200,7 @@ test("whatever delays there are, the longest is the one that a list of all would
 });
 
 test("what appears late began when the poll that made it was sent, and no skip before the last poll ended", () => {
-  const accounts = new UpstreamAccounts(5_000);
+  const accounts = new UpstreamAccounts("email", 5_000);
   accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
   const poll = samplePoll({ sentAtMs: 10_000, endedAtMs: 11_000, outcome: outcomeOf("server_error") });
   recordPoll(accounts, poll);
@@ -221,10 +221,10 @@ test("the newest poll of each outcome is its example, with the provider's reques
     const outcome = outcomeOf("server_error");
     return accountsOf(samplePoll({ outcome, head: { status: 500, headers } })).durations.failed?.exemplar;
   };
-  const pollId = { poll_id: "poll-1" };
+  const pollId = { poll_id: "poll-1", poll_page: "email#poll-1" };
   expect(exampleOf(undefined)).toMatchObject({ labels: pollId, value: 0.2, atMs: POLL_ENDED_AT_MS });
   expect(exampleOf("req_7f3a")).toMatchObject({ labels: { ...pollId, request_id: "req_7f3a" } });
-  const fitting = "r".repeat(128 - "poll_idpoll-1request_id".length);
+  const fitting = "r".repeat(128 - "poll_idpoll-1poll_pageemail#poll-1request_id".length);
   expect(exampleOf(fitting)).toHaveProperty("labels", { ...pollId, request_id: fitting });
   expect(exampleOf(`${fitting}r`)).toHaveProperty("labels", pollId);
 });

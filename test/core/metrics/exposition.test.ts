@@ -177,7 +177,7 @@ test("an upstream that streams has its histograms from the start, and only what 
       sampleValue(families, `pacewatch_stream_${what}_seconds_count`),
     );
   };
-  expect(counts(new UpstreamAccounts(0))).toEqual([0, 0]);
+  expect(counts(new UpstreamAccounts("email", 0))).toEqual([0, 0]);
   const stream = { events: 3, bytes: 9, firstEventMs: 400, longestGapMs: 100 };
   const none = { ...stream, firstEventMs: undefined, longestGapMs: undefined };
   const accounts = accountsOf(
@@ -254,7 +254,7 @@ test("an upstream has as many series as the page of metrics says", () => {
   expect(SERIES.healthy).toBeLessThanOrEqual(48);
   expect(seriesOfUpstream(parseExposition(renderText(fullMetricsSnapshot())))).toBe(SERIES.allKnown);
 
-  const accounts = new UpstreamAccounts(0);
+  const accounts = new UpstreamAccounts("email", 0);
   const poll = (changes: Partial<Poll>): void => {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -376,7 +376,7 @@ const stories = fc.array(
 test("whatever happens, and whenever it is scraped, the accounts close in what is shown", () => {
   fc.assert(
     fc.property(stories, (story) => {
-      const accounts = new UpstreamAccounts(0);
+      const accounts = new UpstreamAccounts("email", 0);
       const entry = sampleUpstreamSnapshot({ accounts });
       const told = { waiting: 0, inFlight: 0, polls: 0, skipped: 0 };
       for (const event of story) {
@@ -447,7 +447,7 @@ test("other work can run after each upstream, and what happens then shows in tho
   const upstreams = Array.from({ length: 400 }, (_, index) =>
     sampleUpstreamSnapshot({
       upstream: sampleUpstream({ name: `upstream-${index}` }),
-      accounts: new UpstreamAccounts(0),
+      accounts: new UpstreamAccounts("email", 0),
     }),
   );
   let read = 0;

@@ -165,11 +165,15 @@ test("a poll's exemplar stands beside its outcome, and in the bucket that counts
     accounts,
     samplePoll({ id: "a-2", outcome: outcomeOf("server_error"), head, durationMs: 70_000 }),
   );
-  const exemplar = { value: 0.3, atMs: POLL_ENDED_AT_MS, labels: { poll_id: "a-1" } };
+  const exemplar = { value: 0.3, atMs: POLL_ENDED_AT_MS, labels: { poll_id: "a-1", poll_page: "email#a-1" } };
   for (const name of ["pacewatch_polls_total", "pacewatch_poll_duration_seconds"]) {
     expect(metricOf(accounts, name, "ok")?.exemplars).toEqual([exemplar]);
     expect(metricOf(accounts, name, "failed")?.exemplars).toEqual([
-      { value: 70, atMs: POLL_ENDED_AT_MS, labels: { poll_id: "a-2", request_id: "req_7f3a" } },
+      {
+        value: 70,
+        atMs: POLL_ENDED_AT_MS,
+        labels: { poll_id: "a-2", poll_page: "email#a-2", request_id: "req_7f3a" },
+      },
     ]);
     expect(metricOf(accounts, name, "throttled")?.exemplars ?? []).toEqual([]);
   }

@@ -36,11 +36,11 @@ test("an exemplar stands beside the outcome of its poll, and beside the one buck
     sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] }),
   );
   const at = `0.2 ${POLL_ENDED_AT_MS / 1000}`;
-  const failed = `# {poll_id="a-2",request_id="req_\\"7f3a"} ${at}`;
+  const failed = `# {poll_id="a-2",poll_page="email#a-2",request_id="req_\\"7f3a"} ${at}`;
   expect(text.split("\n").filter((line) => line.includes(" # {"))).toEqual([
-    `pacewatch_polls_total{upstream="email",outcome="ok"} 1 # {poll_id="a-1"} ${at}`,
+    `pacewatch_polls_total{upstream="email",outcome="ok"} 1 # {poll_id="a-1",poll_page="email#a-1"} ${at}`,
     `pacewatch_polls_total{upstream="email",outcome="failed"} 1 ${failed}`,
-    `pacewatch_poll_duration_seconds_bucket{upstream="email",outcome="ok",le="0.25"} 1 # {poll_id="a-1"} ${at}`,
+    `pacewatch_poll_duration_seconds_bucket{upstream="email",outcome="ok",le="0.25"} 1 # {poll_id="a-1",poll_page="email#a-1"} ${at}`,
     `pacewatch_poll_duration_seconds_bucket{upstream="email",outcome="failed",le="+Inf"} 1 ${failed}`,
   ]);
 });

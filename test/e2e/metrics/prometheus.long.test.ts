@@ -241,11 +241,12 @@ describe.skipIf(prometheus === undefined)("a real Prometheus that scrapes each f
         for (const { labels, value } of found) {
           expect(labels).toEqual({
             poll_id: expect.stringMatching(/^\w+-\w+$/),
+            poll_page: `failing#${labels["poll_id"]}`,
             request_id: expect.stringMatching(/^req_\d+$/),
           });
           expect(value).toBeLessThan(1);
         }
-        // The link of the dashboard leads there.
+        // The link of the data source leads there.
         const { poll_id: pollId = "", request_id: requestId = "" } = found.at(-1)?.labels ?? {};
         expect(page).toContain(`id="${pollId}"`);
         expect(page).toContain(requestId);

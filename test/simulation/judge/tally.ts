@@ -8,7 +8,7 @@ export type Turn = "waits" | "served" | "left";
 
 /** An account of its own beside the real one, and the two compared. */
 export class Tally implements Recorder {
-  readonly accounts: UpstreamAccounts = new UpstreamAccounts(0);
+  readonly accounts: UpstreamAccounts = new UpstreamAccounts("email", 0);
   readonly #onTurn: (turn: Turn) => void;
   readonly #nowMs: () => number;
   slots = 0;
