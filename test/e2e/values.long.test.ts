@@ -145,7 +145,8 @@ test(
       EMAIL_BASE_URL: upstream.url,
       EMAIL_API_KEY: "test-key-email",
     });
-    await becomes(daemon, "up");
+    // It may be so from the start: the state file of the test before is its own.
+    await metricsOf(daemon, 'pacewatch_upstream_up{upstream="email"} 1');
     answers(upstream, 200, { data: [domain, { ...domain, status: "test-key-email" }] });
     await becomes(daemon, "down");
     const metrics = await textAt(daemon, "/metrics");
