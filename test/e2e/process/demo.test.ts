@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { AI_ROUTER_DEMO_SCRIPT, startDemoUpstreams } from "../../../src/simulator/demo-upstreams.ts";
+import { startDemoUpstreams } from "../../../src/simulator/demo-upstreams.ts";
 import { ALWAYS_HEALTHY } from "../../../src/simulator/faults.ts";
 import { launch, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -13,7 +13,6 @@ import {
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
 
 const SHIPPED_CONFIG = fileURLToPath(new URL("../../../config/pacewatch.yaml", import.meta.url));
-const DEMO_CONFIG = fileURLToPath(new URL("../../../config/demo.yaml", import.meta.url));
 const SERVICES = ["email", "ai-router"];
 
 const DEMO = [...SERVICES, "completion-small-chat-1", "completion-large-chat-2"];
@@ -48,30 +47,6 @@ it.concurrent("the demo shows both services polled soon after its start, and end
   expect(demo.stdout).toMatch(/^email: at most \d+ of 1000 requests in any 60 s, by its own count$/m);
   expect(demo.stdout).toMatch(/^ai-router: at most \d+ of 60 requests in any 60 s, by its own count$/m);
   expect(demo.stdout).toMatch(/^ai-router: its completions cost 0\.0\d+ USD, by its own count$/m);
-});
-
-it.concurrent("where completions of one model fail, its list and the other model are up", async () => {
-  await using upstreams = await startDemoUpstreams({
-    seed: 1,
-    scripts: { email: ALWAYS_HEALTHY, aiRouter: ALWAYS_HEALTHY },
-  });
-  const away = AI_ROUTER_DEMO_SCRIPT.entries.find(({ model }) => model !== undefined);
-  upstreams.aiRouter.setFault(away?.fault, away?.model);
-  await using daemon = await startDaemon({
-    configPath: DEMO_CONFIG,
-    environment: { ...upstreams.environment },
-  });
-  const families = await eventually(
-    "the model is down",
-    () => daemon.metrics(),
-    (shown) => sampleValue(shown, "pacewatch_upstream_up", { upstream: "completion-large-chat-2" }) === 0,
-  );
-  for (const upstream of ["ai-router", "completion-small-chat-1"]) {
-    expect(sampleValue(families, "pacewatch_upstream_up", { upstream })).toBe(1);
-  }
-  const page = await daemon.get("/api/v1/upstreams/completion-large-chat-2");
-  expect(page.body).toContain("answered 200");
-  expect(sampleValue(families, "pacewatch_upstream_up", { upstream: "ai-router" })).toBe(1);
 });
 
 it.concurrent("the shipped config watches both services with nothing but addresses and keys in the environment", async () => {
@@ -116,19 +91,6 @@ it.concurrent("the shipped config watches both services with nothing but address
     .join();
   expect(secrets.length).toBe(2);
   for (const secret of secrets) expect(told + daemon.stdout).not.toContain(secret);
-});
-
-it.concurrent("the email API of the demo speaks in the dialect that was asked for", async () => {
-  await using demo = launch(["demo", "--listen", "127.0.0.1:0", "--dialect", "hubspot"]);
-  await demo.until(({ stdout }) => stdout.includes("Press Ctrl-C to stop."));
-  const [address = ""] = /http:\/\/\S+\/api\/v1\/upstreams/.exec(demo.stdout) ?? [];
-  await eventually(
-    "its limit is known as it told it",
-    async () => (await fetch(address)).text(),
-    (json) => json.includes('"1000 requests per 1m"'),
-  );
-  demo.kill("SIGINT");
-  expect((await demo.exited).code).toBe(0);
 });
 
 it.concurrent("a dialect that nobody speaks is wrong usage", async () => {
