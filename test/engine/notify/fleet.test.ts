@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
 import { FleetNotifyWorld } from "../../support/notify/fleet-world.ts";
-import { fleetLiveOnce } from "../../support/notify/lives.ts";
 import { sampleReceiver } from "../../support/notify/world.ts";
 
 async function fleetOf(upstreams: readonly string[], isSharded: boolean): Promise<FleetNotifyWorld> {
@@ -77,17 +76,4 @@ test("what the eldest has not told when it dies is told by the next one", async 
   await world.rise("email");
   await world.clock.advance(HOUR_MS);
   expect(told(world)).toEqual(["down 1", "up 1"]);
-});
-
-test("over 3 random lives of fleets, each incident is told, and twice only after a kill or a lost answer", async () => {
-  let incidents = 0;
-  let kills = 0;
-  for (let seed = 1; seed <= 3; seed += 1) {
-    const verdict = await fleetLiveOnce(seed);
-    expect(verdict.faults, `seed ${seed}`).toEqual([]);
-    incidents += verdict.incidents;
-    kills += verdict.kills;
-  }
-  expect(incidents).toBeGreaterThan(25);
-  expect(kills).toBeGreaterThan(7);
 });
