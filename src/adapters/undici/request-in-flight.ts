@@ -84,6 +84,8 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #sent = false;
   #informational = 0;
   #head: AnswerHead | undefined;
+  /** Read once: a body may come in tens of thousands of pieces. NaN where its length is not told. */
+  #toldBytes = Number.NaN;
   #stream: StreamFold | undefined;
   #turnBytes = 0;
   #wasLeft = false;
@@ -146,6 +148,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     }
     const headers = readHeaders(controller.rawHeaders);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
+    this.#toldBytes = Number(headerValue(headers, "content-length") ?? Number.NaN);
     const { stream, expect } = this.#upstream;
     // An answer with another status is no stream.
     const isStream = stream !== undefined && isExpected({ status: expect.status ?? [] }, status);
@@ -186,10 +189,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
   #askForMemory(controller: Dispatcher.DispatchController): void {
-    const memory = this.#memory;
+    const [memory, told] = [this.#memory, this.#toldBytes];
     const { maxBodyBytes } = this.#upstream.expect;
     if (memory === undefined || this.#giveMemoryBack !== undefined) return;
-    const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
     if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;
     this.#waitsSinceMs = this.#clock.now();
     this.#giveMemoryBack = memory.take(
