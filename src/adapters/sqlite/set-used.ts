@@ -16,11 +16,12 @@ export function setUsed(path: string, { budget, used, nowMs }: Used): string | u
   if (!existsSync(path)) return `there is no state file "${path}"`;
   try {
     using database = openDatabase(path);
-    if (isEmpty(database)) return `the state file "${path}" is empty`;
+    // A process that was killed as it began the file leaves an empty one: nobody knows what was used before.
+    const isUnknown = isEmpty(database);
     makeWritable(database);
     const completeness = new Completeness(path);
     const read = readQuotas(database);
-    const counted = completeness.isComplete === false ? allUsed(read, nowMs) : read;
+    const counted = isUnknown || completeness.isComplete === false ? allUsed(read, nowMs) : read;
     // What was lost of all budgets counts for each that has no count of its own in that hour.
     const lost = counted.filter((row) => row.budget === ANY_BUDGET && row.requests === NOBODY_KNOWS);
     const gone = [...counted.filter((row) => row.budget === budget), ...lost];

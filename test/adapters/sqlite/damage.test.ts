@@ -162,23 +162,33 @@ describe("quota counts are money:", () => {
     expect(setUsed(bench.path, used)).toContain("is in use by another pacewatch");
     await store.close();
     expect(setUsed(bench.path, used)).toBeUndefined();
+    expect(await usedOfTwo(bench)).toEqual(SAID_AND_UNKNOWN);
+  });
+
+  test("also where a kill left the file empty", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    truncate(bench.path, 0);
+    const used = { budget: "api", used: 7, nowMs: NOW_MS + 3_600_000 };
+    expect(setUsed(bench.path, used)).toBeUndefined();
+    expect(await usedOfTwo(bench)).toEqual(SAID_AND_UNKNOWN);
+  });
+
+  const SAID_AND_UNKNOWN = [
+    { sent: 7, unconfirmed: 0, isSpent: false },
+    { sent: 50, unconfirmed: 50, isSpent: true },
+  ];
+
+  async function usedOfTwo(bench: StateBench) {
     const quotas = new Quotas(bench.clock, (await bench.open()).standing.quotas);
     bench.clock.stall(3_600_000);
-    const limit = {
-      most: 50,
-      perMs: 30 * 86_400_000,
-      onExhaust: "stop",
-    } as const;
+    const limit = { most: 50, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
     for (const budget of ["api", "ai"]) quotas.of(budget).change(limit);
-    const seen = ["api", "ai"].map((budget) => {
+    return ["api", "ai"].map((budget) => {
       const count = quotas.of(budget);
       return { sent: count.used, unconfirmed: count.unconfirmed, isSpent: !count.hasRoomFor(1) };
     });
-    expect(seen).toEqual([
-      { sent: 7, unconfirmed: 0, isSpent: false },
-      { sent: 50, unconfirmed: 50, isSpent: true },
-    ]);
-  });
+  }
 });
 
 describe("what is not in the file is not forgotten:", () => {
