@@ -1,14 +1,14 @@
 /** Upstream signals hold a budget back: by pauses, back-off, lowered limits, yielding to production. */
 
 import type { Advice } from "../advice/advice.ts";
-import { limitsOf } from "../advice/limits.ts";
+import { type AdvertisedLimit, limitsOf } from "../advice/limits.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import { keepNewest } from "../text/remembered.ts";
 import type { BudgetRestraint } from "./ledger.ts";
 import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";
 import type { Held, Lowered } from "./record.ts";
-import { longestRateOf, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
+import { longestRateOf, loweredBy, type Needs, yieldMsOf } from "./signals.ts";
 
 /** While yielding to production, one slot in this many is used. */
 export const YIELD_KEEPS_ONE_IN = 4;
@@ -18,8 +18,6 @@ const MOST_DOUBLINGS = 30;
 /** So many limits are shown at once. */
 const MOST_KNOWN = 16;
 
-type Advertised = NonNullable<UpstreamSignals["advertised"]>;
-
 /** The signals that are in force for one budget. They only tighten, until they expire. */
 export class Restraint {
   #budget: Budget;
@@ -28,7 +26,7 @@ export class Restraint {
   pausedUntilMs = 0;
   #yieldUntilMs = 0;
   /** The page shows the upstream's last word, unchanged. */
-  advertised: Advertised = { limit: undefined, remaining: undefined };
+  advertised: { readonly limit?: number | undefined; readonly remaining?: number | undefined } = {};
   /** Requests that may be sent until the upstream says again how many are left; infinite if it never did. */
   #left = Infinity;
   #leftUntilMs = 0;
@@ -121,43 +119,54 @@ export class Restraint {
 
   /** `inFlight`: so many other requests have no answer yet. */
   applyAdvice(advice: Advice, nowMs: number, inFlight = 0): void {
-    // Most answers say nothing, so it costs nothing.
-    const signals = isSilent(advice) ? NO_SIGNALS : this.#read(advice, nowMs);
-    this.#applyPause(signals, nowMs);
-    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs);
-    const { advertised, yieldMs } = signals;
-    if (advertised !== undefined) this.#advertise(advertised, inFlight, nowMs);
-    if (yieldMs !== undefined) this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
+    if (advice.throttled) this.#refusedAtMs = nowMs;
+    const limits = [...advice.limits, ...this.#limitsLearnedOf(advice, nowMs)];
+    this.#applyPause(advice, nowMs);
+    // Whoever refuses us means it: then no need of ours counts.
+    const isRefused = nowMs < this.#refusedAtMs + this.#budget.maxPauseMs;
+    for (const limit of limits) {
+      const lowered = loweredBy(limit, this.#budget, isRefused ? () => 0 : this.#needs);
+      if (lowered !== undefined) this.#lower(lowered.perMs, lowered.requests, nowMs);
+    }
+    this.#advertise(advice, limits, inFlight, nowMs);
   }
 
-  #read(advice: Advice, nowMs: number): UpstreamSignals {
-    if (advice.throttled) this.#refusedAtMs = nowMs;
-    const known = (this.#windows ??= new LearnedWindows()).read(advice.families, nowMs);
+  /** Those of the limits that an answer spoke of without their windows, where these are known by now. */
+  #limitsLearnedOf({ families, isOfOneResource }: Advice, nowMs: number): readonly AdvertisedLimit[] {
+    // Most answers speak of none, so it costs nothing.
+    if (families.length === 0) return [];
+    const known = (this.#windows ??= new LearnedWindows()).read(families, nowMs);
     this.#limits ??= new Map();
     for (const limit of known)
       keepNewest(this.#limits, `${limit.key} ${limit.resource ?? ""}`, limit, MOST_KNOWN);
-    const isLearned = ({ windowFrom }: KnownLimit): boolean =>
-      windowFrom !== undefined && windowFrom !== "told";
-    const learned = advice.isOfOneResource === true ? [] : known.filter(isLearned);
-    // Whoever refuses us means it: then no need of ours counts.
-    const isRefused = nowMs < this.#refusedAtMs + this.#budget.maxPauseMs;
-    const needs: Needs = isRefused ? () => 0 : this.#needs;
-    const limits = [...advice.limits, ...limitsOf(learned)];
-    return signalsOf({ ...advice, limits }, this.#budget, needs);
+    if (isOfOneResource === true) return [];
+    return limitsOf(known.filter(({ windowFrom }) => windowFrom !== undefined && windowFrom !== "told"));
   }
 
   /** The upstream may not have counted those who are on their way. None left is a pause, which is applied as such. */
-  #advertise({ limit, remaining, remainingForMs = 0 }: Advertised, inFlight: number, nowMs: number): void {
-    this.advertised = { limit, remaining };
-    this.#left = remaining !== undefined && remaining > 0 ? remaining - inFlight : Infinity;
-    this.#leftUntilMs = nowMs + remainingForMs;
+  #advertise(
+    { remaining }: Advice,
+    limits: readonly AdvertisedLimit[],
+    inFlight: number,
+    nowMs: number,
+  ): void {
+    if (remaining === undefined && limits.length === 0) return;
+    const least = limits.reduce((a, { requests }) => Math.min(a, requests), Infinity);
+    const limit = remaining?.limit ?? (limits.length === 0 ? undefined : least);
+    this.advertised = { limit, remaining: remaining?.requests };
+    this.#left = remaining !== undefined && remaining.requests > 0 ? remaining.requests - inFlight : Infinity;
+    this.#leftUntilMs = nowMs + Math.min(remaining?.resetMs ?? 0, this.#budget.maxPauseMs);
+    if (remaining === undefined) return;
+    const yieldMs = yieldMsOf(remaining, this.#budget);
+    this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
   }
 
-  #applyPause({ isThrottled, pauseMs }: UpstreamSignals, nowMs: number): void {
+  #applyPause({ throttled, pause }: Advice, nowMs: number): void {
+    const pauseMs = pause?.scope === "budget" ? pause.forMs : 0;
     if (pauseMs > 0) this.#pause(pauseMs, nowMs);
     // An answer during a pause belongs to the burst that caused it: it neither doubles the pause nor ends the count.
     if (nowMs < this.pausedUntilMs) return;
-    if (!isThrottled) {
+    if (!throttled) {
       this.#hintlessRefusals = 0;
     } else if (pauseMs <= 0) {
       this.#pause(longestRateOf(this.#budget).perMs * 2 ** this.#hintlessRefusals, nowMs);
@@ -178,20 +187,6 @@ export class Restraint {
     const added = { perMs, requests: last?.requests ?? requests, untilMs: nowMs + perMs };
     (this.#lowered ??= new Map()).set(perMs, [...stricter.slice(0, MOST_LIMITS - 1), added]);
   }
-}
-
-const NO_SIGNALS: UpstreamSignals = {
-  isThrottled: false,
-  pauseMs: 0,
-  lowered: [],
-  advertised: undefined,
-  yieldMs: undefined,
-};
-
-/** It refuses nothing and speaks of no limit. */
-function isSilent({ throttled, pause, families, limits, remaining }: Advice): boolean {
-  const says = throttled || pause !== undefined || remaining !== undefined;
-  return !says && families.length === 0 && limits.length === 0;
 }
 
 export type Screening = {

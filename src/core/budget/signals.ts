@@ -1,72 +1,26 @@
-/**
- * An upstream's advice means something else for each budget. It is computed with the config, and applied where the
- * budget is kept.
- */
+/** An upstream's advice means something else for each budget: this reads it with the config. */
 
 import type { Advice } from "../advice/advice.ts";
+import type { AdvertisedLimit, RemainingRequests } from "../advice/limits.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
 
-export type UpstreamSignals = {
-  /** The upstream refused. Without a pause, the budget backs off by itself. */
-  readonly isThrottled: boolean;
-  /** The whole budget pauses for so long, at most for `max_pause`; 0 if no pause was requested. */
-  readonly pauseMs: number;
-  /** These limits are below the configured ones, and in the windows of the configured rates. */
-  readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
-  /** Undefined if the upstream advertised nothing. */
-  readonly advertised:
-    | {
-        readonly limit: number | undefined;
-        readonly remaining: number | undefined;
-        /** How long `remaining` holds; undefined if the upstream did not say. */
-        readonly remainingForMs?: number | undefined;
-      }
-    | undefined;
-  /** We yield to production for so long; 0 ends it, undefined leaves it as it is. */
-  readonly yieldMs: number | undefined;
-};
-
 /** The schedules need so many requests in a window of a rate, whatever is advertised. */
 export type Needs = (rate: Rate) => number;
-
-/** `needs`: by its word alone, an upstream does not take the cap below this. */
-export function signalsOf(advice: Advice, budget: Budget, needs: Needs = () => 0): UpstreamSignals {
-  const advertisedLimits = advice.limits.map((limit) => limit.requests);
-  const { remaining } = advice;
-  return {
-    isThrottled: advice.throttled,
-    pauseMs:
-      advice.pause?.scope === "budget" ? Math.min(Math.max(0, advice.pause.forMs), budget.maxPauseMs) : 0,
-    lowered: advice.limits
-      .map((limit) => loweredBy(limit.requests, limit.perMs, budget, needs))
-      .filter((lowered) => lowered !== undefined),
-    advertised:
-      advertisedLimits.length === 0 && remaining === undefined
-        ? undefined
-        : {
-            limit:
-              remaining?.limit ?? (advertisedLimits.length > 0 ? Math.min(...advertisedLimits) : undefined),
-            remaining: remaining?.requests,
-            remainingForMs: remaining?.resetMs && Math.min(remaining.resetMs, budget.maxPauseMs),
-          },
-    yieldMs: remaining === undefined ? undefined : yieldMsOf(remaining, budget),
-  };
-}
 
 /** The rate with the longest window. */
 export function longestRateOf(budget: Budget): Rate {
   return budget.rates.reduce((a, b) => (b.perMs > a.perMs ? b : a));
 }
 
-function loweredBy(
-  requests: number,
-  perMs: number | undefined,
+/** `needs`: by its word alone, an upstream does not take the cap below this. Undefined where it lowers no rate. */
+export function loweredBy(
+  { requests, perMs }: AdvertisedLimit,
   budget: Budget,
   needs: Needs,
-): UpstreamSignals["lowered"][number] | undefined {
+): { readonly perMs: number; readonly requests: number } | undefined {
   // A limit without a window is no limit yet: to take it for that of a rate would be a guess.
   if (perMs === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
   const rate = rateMeantBy(perMs, budget);
@@ -98,15 +52,14 @@ function rateMeantBy(perMs: number, budget: Budget): Rate | undefined {
   return budget.rates.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-function yieldMsOf(remaining: NonNullable<Advice["remaining"]>, budget: Budget): number {
+/** Production comes first for so long; 0 for not at all. */
+export function yieldMsOf(remaining: RemainingRequests, budget: Budget): number {
   // Nothing but our own request is missing: nobody else needs what is left.
   if (remaining.limit !== undefined && remaining.requests >= remaining.limit - 1) return 0;
   const ofLimit = remaining.limit ?? Math.min(...budget.rates.map((rate) => rate.requests));
   if (remaining.requests >= budget.yieldBelow * ofLimit) return 0;
   return Math.min(remaining.resetMs ?? longestRateOf(budget).perMs, budget.maxPauseMs);
 }
-
-type Limit = Advice["limits"][number];
 
 /**
  * An upstream may draw on several budgets, and its answers do not say which of them they speak of: this leaves of one what
@@ -116,7 +69,7 @@ type Limit = Advice["limits"][number];
  */
 export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice): Advice {
   if (all.length === 1) return advice;
-  const concerns = (limit: Limit): boolean => {
+  const concerns = (limit: AdvertisedLimit): boolean => {
     const named = all.filter((each) => isLimitOf(each, limit));
     return named.length !== 1 || named[0] === budget;
   };
@@ -134,6 +87,6 @@ export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice
   };
 }
 
-function isLimitOf({ rates }: Budget, { requests, perMs }: Limit): boolean {
+function isLimitOf({ rates }: Budget, { requests, perMs }: AdvertisedLimit): boolean {
   return rates.some((rate) => rate.requests === requests && (perMs ?? rate.perMs) === rate.perMs);
 }
