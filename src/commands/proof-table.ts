@@ -2,7 +2,6 @@ import { formatPercentage } from "../config/keys/leaves.ts";
 import { formatUnits } from "../core/config/price.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";
-import type { ColdStart } from "../core/budget/leases.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
@@ -118,7 +117,7 @@ function turnsLines({ turns }: BudgetProof): readonly string[] {
   ];
 }
 
-function restart({ rule, waitMs }: ColdStart): string {
+function restart({ rule, waitMs }: BudgetProof["coldStart"]): string {
   return rule === "pace_gap"
     ? `waits one pace gap, ${readable(waitMs)}: a predecessor's requests and ours fit the limit together`
     : `waits ${readable(waitMs)}, until a predecessor's requests are no longer counted`;

@@ -29,6 +29,12 @@ export type BudgetStart = {
   readonly retiredBudgets: readonly BudgetLedger[];
 };
 
+/** One request of this budget: each is to be called once. */
+type Grant = {
+  settle(settlement: Settlement, nowMs: number): void;
+  charge(cost: number): void;
+};
+
 function termsOf(budget: Budget, part: BudgetPart | undefined): LeaseTerms {
   return { rates: ratesOfPart(budget, part?.most ?? 1), lingerMs: budget.lingerMs };
 }
@@ -101,14 +107,7 @@ export class BudgetLedger {
     return this.#restraint.usedUpUntilMs(nowMs);
   }
 
-  /** Returns what settles it and what charges it, each once. */
-  grant(
-    nowMs: number,
-    mostCost: number,
-  ): {
-    readonly settle: (settlement: Settlement, nowMs: number) => void;
-    readonly charge: (cost: number) => void;
-  } {
+  grant(nowMs: number, mostCost: number): Grant {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
     const quota = this.#quotas.of(this.#budget.name);

@@ -54,7 +54,12 @@ function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): 
   return rate.cap * stretchMs <= (limit - 1) * rate.perMs;
 }
 
-export type ColdStart = { readonly rule: "pace_gap" | "whole_window"; readonly waitMs: number };
+export type ColdStart = {
+  readonly rule: "pace_gap" | "whole_window";
+  readonly waitMs: number;
+  /** With all margins: by the clock of the new process, which may run faster than that of the one before it. */
+  readonly coldMs: number;
+};
 
 /**
  * A new process does not know what the one before it sent. If gaps alone keep the limit, it waits for one gap; if
@@ -65,18 +70,13 @@ export function coldStartOf(
   limits: readonly number[],
   uncountedMs: number,
 ): ColdStart {
-  const gapKeepsTheLimit = rates.every((rate, index) =>
-    gapsKeepTheLimit(rate, limits[index] ?? 0, uncountedMs),
-  );
-  if (gapKeepsTheLimit) return { rule: "pace_gap", waitMs: paceGapMs(rates) };
-  return { rule: "whole_window", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + uncountedMs };
-}
-
-/** By the clock of the new process, which may run faster than that of the one before it. */
-export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncountedMs: number): number {
-  const { waitMs } = coldStartOf(terms, limits, uncountedMs);
+  const rule = rates.every((rate, index) => gapsKeepTheLimit(rate, limits[index] ?? 0, uncountedMs))
+    ? "pace_gap"
+    : "whole_window";
+  const longestWindowMs = Math.max(...rates.map((rate) => rate.perMs));
+  const waitMs = rule === "pace_gap" ? paceGapMs(rates) : longestWindowMs + uncountedMs;
   // A burst may catch up for as long, so that processes in a row are paced like one.
-  return Math.max(waitMs, PACE_BURST_MS) * CLOCK_RATE_MARGIN;
+  return { rule, waitMs, coldMs: Math.max(waitMs, PACE_BURST_MS) * CLOCK_RATE_MARGIN };
 }
 
 export class Leases {

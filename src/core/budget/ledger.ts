@@ -64,9 +64,8 @@ export interface Lease {
   charge(cost: number): void;
 }
 
-/** Settling twice would free someone else's lease, so the second time does nothing. */
+/** In memory it is held until it is settled. Settling twice would free someone else's lease: the second time does nothing. */
 export function leaseOf(
-  isUsable: () => boolean,
   onSettled: (settlement: Settlement) => void,
   onCharged: (cost: number) => void,
 ): Lease {
@@ -77,7 +76,7 @@ export function leaseOf(
     onCharged(cost);
   };
   return {
-    isUsable,
+    isUsable: () => true,
     settle: (settlement) => {
       if (!isOpen) return;
       isOpen = false;
@@ -100,21 +99,6 @@ export function longestWait(each: readonly (Wait | undefined)[]): Wait | undefin
     rank(b) < rank(a) || (rank(b) === rank(a) && b.untilMs > a.untilMs) ? b : a,
   );
   return { ...gravest, untilMs };
-}
-
-/** One lease that stands for a lease of each of several budgets. */
-export function leaseOfAll(leases: readonly Lease[]): Lease {
-  const [first] = leases;
-  if (first !== undefined && leases.length === 1) return first;
-  return {
-    isUsable: () => leases.every((lease) => lease.isUsable()),
-    settle: (settlement) => {
-      for (const lease of leases) lease.settle(settlement);
-    },
-    charge: (cost) => {
-      for (const lease of leases) lease.charge(cost);
-    },
-  };
 }
 
 /** The end of a leased request decides how long the lease is held. */

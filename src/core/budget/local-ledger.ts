@@ -3,9 +3,7 @@ import { BudgetLedger, type BudgetPart, type BudgetStart } from "./budget-ledger
 import {
   type BudgetRestraint,
   type BudgetState,
-  type Lease,
   leaseOf,
-  leaseOfAll,
   type LeaseDecision,
   longestWait,
   type RunningLedger,
@@ -44,7 +42,7 @@ export class LocalLedger implements RunningLedger {
   readonly #absent: Map<string, BudgetRecord>;
   /** An upstream that changes its budget takes along what holds it back. */
   #budgetsOf: ReadonlyMap<string, readonly string[]>;
-  #upstreamsOf: ReadonlyMap<string, readonly string[]>;
+  #upstreamsOf: ReadonlyMap<string, readonly string[]> = new Map();
   /** Of a budget that is gone: those that took over its upstreams. Answers on their way still speak of it. */
   readonly #heirs = new Map<string, Set<string>>();
   readonly #listeners: ((budget: string) => void)[] = [];
@@ -63,8 +61,10 @@ export class LocalLedger implements RunningLedger {
     this.#part = part;
     this.quotas = quotas;
     this.#absent = new Map(records);
-    this.#upstreamsOf = new Map([...records].map(([budget, { upstreams }]) => [budget, upstreams]));
-    this.#budgetsOf = invert(this.#upstreamsOf);
+    const budgetsOf = new Map<string, readonly string[]>();
+    for (const [budget, { upstreams }] of records)
+      for (const name of upstreams) budgetsOf.set(name, [...(budgetsOf.get(name) ?? []), budget]);
+    this.#budgetsOf = budgetsOf;
     this.#adopt(config, isClaimed ? "claimed" : "first");
   }
 
@@ -73,18 +73,15 @@ export class LocalLedger implements RunningLedger {
     const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
     const wait = longestWait(ledgers.map((ledger) => ledger.waitFor(nowMs, mostCost)));
     if (wait !== undefined) return wait;
-    const leases = ledgers.map((ledger) => this.#grant(ledger, nowMs, mostCost));
-    return { kind: "granted", lease: leaseOfAll(leases) };
-  }
-
-  #grant(ledger: BudgetLedger, nowMs: number, mostCost: number): Lease {
-    const { settle, charge } = ledger.grant(nowMs, mostCost);
+    const grants = ledgers.map((ledger) => ledger.grant(nowMs, mostCost));
     const onSettled = (settlement: Settlement): void => {
-      settle(settlement, this.#clock.now());
-      if (settlement === "unsent") this.#notify(ledger.budget.name);
+      for (const grant of grants) grant.settle(settlement, this.#clock.now());
+      if (settlement === "unsent") for (const budget of budgets) this.#notify(budget);
     };
-    // A lease in memory is held until it is settled, however long this process is stopped.
-    return leaseOf(() => true, onSettled, charge);
+    const onCharged = (cost: number): void => {
+      for (const grant of grants) grant.charge(cost);
+    };
+    return { kind: "granted", lease: leaseOf(onSettled, onCharged) };
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
@@ -177,23 +174,25 @@ export class LocalLedger implements RunningLedger {
       const ownNeeds = needsOf(users);
       const part = this.#part;
       const needs: Needs = part === undefined ? ownNeeds : (rate) => ownNeeds(rate) / part.most;
-      if (kept !== undefined) {
-        kept.change(budget, needs, this.#longestUncountedMs, nowMs);
-        this.#inherit(kept, users, former);
-        continue;
-      }
+      kept?.change(budget, needs, this.#longestUncountedMs, nowMs);
       const uncountedMs = kind === "added" ? this.#longestUncountedMs : uncountedMsOf(users, [budget]);
-      const { quotas } = this;
-      const start = { kind, part, uncountedMs, quotas, needs, retiredBudgets: this.#retired };
-      const added = new BudgetLedger(budget, start, nowMs);
-      this.#budgets.set(budget.name, added);
-      this.#heirs.delete(budget.name);
-      this.#adoptRecord(added, this.#absent.get(budget.name));
-      this.#absent.delete(budget.name);
-      this.#inherit(added, users, former);
+      const start = { kind, part, uncountedMs, quotas: this.quotas, needs, retiredBudgets: this.#retired };
+      const ledger = kept ?? this.#add(new BudgetLedger(budget, start, nowMs));
+      this.#inherit(ledger, users, former);
     }
     this.#budgetsOf = new Map(senders.map(({ name, budgets }) => [name, budgets]));
-    this.#upstreamsOf = invert(this.#budgetsOf);
+    this.#upstreamsOf = new Map(
+      [...byBudget].map(([budget, users]) => [budget, users.map(({ name }) => name)]),
+    );
+  }
+
+  #add(ledger: BudgetLedger): BudgetLedger {
+    const { name } = ledger.budget;
+    this.#budgets.set(name, ledger);
+    this.#heirs.delete(name);
+    this.#adoptRecord(ledger, this.#absent.get(name));
+    this.#absent.delete(name);
+    return ledger;
   }
 
   /** What holds back the budgets that its upstreams drew on before, and do no longer, as where it is renamed. */
@@ -245,10 +244,4 @@ export class LocalLedger implements RunningLedger {
   #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
-}
-
-function invert(namesOf: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, readonly string[]> {
-  const pairs = [...namesOf].flatMap(([name, others]) => others.map((other) => ({ name, other })));
-  const byOther = Map.groupBy(pairs, ({ other }) => other);
-  return new Map([...byOther].map(([other, each]) => [other, each.map(({ name }) => name)]));
 }

@@ -1,14 +1,7 @@
 /** A replica of a fleet may have a part of a budget for itself; a process alone has all of it. */
 
 import { type Budget, capOf } from "../config/config.ts";
-import {
-  coldStartOf,
-  type ColdStart,
-  coldStartMs,
-  forgottenAfterMs,
-  type LeaseRate,
-  type LeaseTerms,
-} from "./leases.ts";
+import { coldStartOf, type ColdStart, forgottenAfterMs, type LeaseRate, type LeaseTerms } from "./leases.ts";
 
 const ROUNDING = 1e-9;
 
@@ -25,8 +18,6 @@ export function ratesOfPart(
 }
 
 export type Start = ColdStart & {
-  /** With all margins. */
-  readonly coldMs: number;
   /** After this time nothing that was sent before counts any more. */
   readonly forgottenMs: number;
 };
@@ -41,7 +32,6 @@ export function startOf(budget: Budget, uncountedMs: number, part = 1): Start {
   const limits = budget.rates.map(({ requests }) => ofPart(requests, part));
   return {
     ...coldStartOf(terms, limits, uncountedMs),
-    coldMs: coldStartMs(terms, limits, uncountedMs),
     forgottenMs: forgottenAfterMs(terms, uncountedMs),
   };
 }

@@ -60,7 +60,7 @@ export type BudgetProof = {
   /** The least distance between two requests. */
   readonly paceGapMs: number;
   /** How long a new process, or the next holder, waits before its first request. */
-  readonly coldStart: ColdStart;
+  readonly coldStart: Pick<ColdStart, "rule" | "waitMs">;
   readonly quota: QuotaProof | undefined;
   /** Undefined also where no upstream has a price. */
   readonly spend: QuotaProof | undefined;

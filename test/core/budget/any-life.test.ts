@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { coldStartMs, Leases, type LeaseTerms } from "../../../src/core/budget/leases.ts";
+import { coldStartOf, Leases, type LeaseTerms } from "../../../src/core/budget/leases.ts";
 import { takeLease } from "../../support/take-lease.ts";
 import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
@@ -83,7 +83,7 @@ class Lives {
   #born(): Leases {
     const { terms, limits, timeoutMs } = this.#case;
     this.#caps = [];
-    return new Leases(terms, this.#nowMs, coldStartMs(terms, limits, timeoutMs + terms.lingerMs));
+    return new Leases(terms, this.#nowMs, coldStartOf(terms, limits, timeoutMs + terms.lingerMs).coldMs);
   }
 
   #send(isLate: boolean): void {

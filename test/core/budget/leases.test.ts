@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as fc from "fast-check";
 
-import { coldStartMs, Leases, PACE_BURST_MS, paceGapMs } from "../../../src/core/budget/leases.ts";
+import { coldStartOf, Leases, PACE_BURST_MS, paceGapMs } from "../../../src/core/budget/leases.ts";
 import { takeLease } from "../../support/take-lease.ts";
 
 const MINUTE = { perMs: 60_000, cap: 3 };
@@ -76,11 +76,13 @@ test("a lower cap from the upstream counts at once, and widens the pace", () => 
 });
 
 test("a fresh process waits one pace gap where gaps alone keep the limit over any number of lives", () => {
-  expect(coldStartMs({ rates: [{ perMs: 60_000, cap: 12 }], lingerMs: 0 }, [60], 10_000)).toBeCloseTo(5_005);
+  expect(coldStartOf({ rates: [{ perMs: 60_000, cap: 12 }], lingerMs: 0 }, [60], 10_000).coldMs).toBeCloseTo(
+    5_005,
+  );
 });
 
 test("a fresh process that uses the whole limit waits until its dead predecessor is forgotten", () => {
-  const waitMs = coldStartMs({ rates: [{ perMs: 60_000, cap: 60 }], lingerMs: 0 }, [60], 10_000);
+  const { coldMs: waitMs } = coldStartOf({ rates: [{ perMs: 60_000, cap: 60 }], lingerMs: 0 }, [60], 10_000);
   expect(waitMs).toBeCloseTo(70_070);
   const leases = new Leases({ rates: [{ perMs: 60_000, cap: 60 }], lingerMs: 0 }, 0, waitMs);
   expect(grants(leases, 70_000)).toBe(false);
@@ -190,13 +192,13 @@ test("whatever the latencies, no window at the upstream ever holds more than the
 test("gaps that fill the limit to its last request leave no room for a process that stood still", () => {
   const terms = { rates: [{ perMs: 10_000, cap: 10 }], lingerMs: 0 };
   // Ten a window and one more that is still open: eleven. Standing still keeps a twelfth open.
-  expect(coldStartMs(terms, [11], 1_000)).toBeCloseTo(11_011);
-  expect(coldStartMs(terms, [13], 1_000)).toBeCloseTo(1_001);
+  expect(coldStartOf(terms, [11], 1_000).coldMs).toBeCloseTo(11_011);
+  expect(coldStartOf(terms, [13], 1_000).coldMs).toBeCloseTo(1_001);
 });
 
 test("a wait of one gap needs room for what may be caught up, before and after standing still", () => {
   const terms = { rates: [{ perMs: 1_000, cap: 100 }], lingerMs: 0 };
   // 1001 ms and two hundred more of catching up, ten milliseconds apart, and one to spare.
-  expect(coldStartMs(terms, [121], 0)).toBeGreaterThan(1_000);
-  expect(coldStartMs(terms, [122], 0)).toBeCloseTo(100.1);
+  expect(coldStartOf(terms, [121], 0).coldMs).toBeGreaterThan(1_000);
+  expect(coldStartOf(terms, [122], 0).coldMs).toBeCloseTo(100.1);
 });

@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
-import type { ColdStart } from "../../../src/core/budget/leases.ts";
 import { type Finding, sharedKeys } from "../../../src/core/proof/findings.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
-import { proveBudget } from "../../../src/core/proof/numbers.ts";
+import { type BudgetProof, proveBudget } from "../../../src/core/proof/numbers.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
@@ -362,7 +361,7 @@ function busiest(upstreams: readonly Upstream[], windowMs: number): number {
   return most;
 }
 
-function restartOf(each: Budget): ColdStart | undefined {
+function restartOf(each: Budget): BudgetProof["coldStart"] | undefined {
   return prove({ budgets: [each], upstreams: [upstream({ timeoutMs: 10_000 })] }).budgets[0]?.coldStart;
 }
 
