@@ -1,28 +1,36 @@
 import { SecretFinder, WITHHELD } from "./finder.ts";
 
 /** The previous key may still appear for a while: in a request that is in flight, in a late error. */
-const KEYS_PER_UPSTREAM = 2;
+const KEYS_PER_OWNER = 2;
 
-/** The keys that this process sends, to remove them from text that should not hold any: the report of a bug. */
+/** The keys that one probe or the whole process sends, to remove them from text. */
 export class KnownKeys {
   readonly #permanent: readonly string[];
   readonly #keys = new Map<string, readonly string[]>();
+  #finder: SecretFinder | undefined;
 
   constructor(permanent: Iterable<string>) {
     this.#permanent = [...permanent];
   }
 
-  learn(upstream: string, key: string): void {
-    const known = this.#keys.get(upstream) ?? [];
-    if (known[0] !== key) this.#keys.set(upstream, [key, ...known].slice(0, KEYS_PER_UPSTREAM));
+  get all(): readonly string[] {
+    return [...this.#permanent, ...[...this.#keys.values()].flat()];
   }
 
+  learn(owner: string, key: string): void {
+    const known = this.#keys.get(owner) ?? [];
+    if (known[0] === key) return;
+    this.#keys.set(owner, [key, ...known].slice(0, KEYS_PER_OWNER));
+    this.#finder = undefined;
+  }
+
+  /** Of what an answer said: each line by itself. */
+  readonly hideInLines = (text: string): string => (this.#finder ??= new SecretFinder(this.all)).hide(text);
+
+  /** Of the report of a bug: a key may be spread over lines of which none shows it. */
   hide(text: string): string {
-    const keys = [...this.#permanent, ...[...this.#keys.values()].flat()];
-    const finder = new SecretFinder(keys);
-    const hidden = finder.hide(text);
-    // A key may be spread over lines of which none shows it.
+    const hidden = this.hideInLines(text);
     const joined = hidden.replaceAll("\n", " ");
-    return finder.hide(joined) === joined ? hidden : WITHHELD;
+    return this.hideInLines(joined) === joined ? hidden : WITHHELD;
   }
 }

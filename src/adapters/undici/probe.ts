@@ -8,13 +8,13 @@ import {
 } from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
 import { messageOf, oneLine } from "../../core/text/escape.ts";
+import { KnownKeys } from "../secrets/known-keys.ts";
 import { PollClient } from "./poll-client.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
-import { type Endpoint, RequestBuilder } from "./request.ts";
+import { type BuildRequest, type Endpoint, requestBuilder } from "./request.ts";
 import { RequestInFlight, type RequestParts } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
-import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = RequestParts & {
   readonly upstream: Endpoint;
@@ -39,8 +39,8 @@ export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
   try {
     const route = await findRoute(upstream, environment, clock, names, onWarning);
     const forwardProxy = route.tls === undefined ? route.proxy : undefined;
-    const builder = new RequestBuilder(upstream, userAgent, forwardProxy);
-    return { kind: "opened", what: new UndiciProbe(options, route, builder) };
+    const build = requestBuilder(upstream, userAgent, forwardProxy);
+    return { kind: "opened", what: new UndiciProbe(options, route, build) };
   } catch (error) {
     return { kind: "refused", faults: [messageOf(error)] };
   }
@@ -59,20 +59,20 @@ class UndiciProbe implements Probe {
   readonly #options: ProbeOptions;
   readonly #origin: string;
   readonly #route: Route;
-  readonly #builder: RequestBuilder;
-  readonly #redactor: SecretRedactor;
+  readonly #build: BuildRequest;
+  readonly #keys: KnownKeys;
   readonly #running = new Map<RequestInFlight, Promise<Observation>>();
   #signal: AbortSignal | undefined;
   #kept: PollClient | undefined;
   #isClosed = false;
 
-  constructor(options: ProbeOptions, route: Route, builder: RequestBuilder) {
+  constructor(options: ProbeOptions, route: Route, build: BuildRequest) {
     this.token = options.token;
     this.#options = options;
     this.#origin = new URL(options.upstream.url).origin;
     this.#route = route;
-    this.#builder = builder;
-    this.#redactor = new SecretRedactor([...(options.secrets ?? []), ...(route.proxy?.secrets ?? [])]);
+    this.#build = build;
+    this.#keys = new KnownKeys([...(options.secrets ?? []), ...(route.proxy?.secrets ?? [])]);
   }
 
   poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
@@ -125,7 +125,7 @@ class UndiciProbe implements Probe {
       else if (client !== undefined) this.#keep(client);
       const large = decoded === undefined ? this.#handOver(request) : undefined;
       if (large === undefined) request.releaseMemory();
-      return request.observation(this.#shown(exchange), this.#redactor.hide, large);
+      return request.observation(this.#shown(exchange), this.#keys.hideInLines, large);
     } finally {
       this.#running.delete(request);
     }
@@ -133,9 +133,9 @@ class UndiciProbe implements Probe {
 
   /** Waits for nothing: a request that ended meanwhile would still be sent. */
   #send(request: RequestInFlight, key: string | undefined, pollId: string | undefined): PollClient {
-    const written = this.#builder.build(key, pollId, this.#options.clock);
+    const written = this.#build(key, pollId, this.#options.clock);
     const { secret } = written;
-    if (key !== undefined) this.#redactor.learn(secret === undefined ? key : `${key}\n${secret}`);
+    if (key !== undefined) this.#keys.learn("", secret === undefined ? key : `${key}\n${secret}`);
     this.#route.material?.refresh(this.#options.clock.now());
     const client = this.#takeClient();
     client.send(written, request);
@@ -163,7 +163,7 @@ class UndiciProbe implements Probe {
 
   #handOver(request: RequestInFlight): LargeBody {
     const { maxBodyBytes: maxBytes } = this.#options.upstream.expect;
-    return { maxBytes, keys: this.#redactor.keys, release: () => request.releaseMemory() };
+    return { maxBytes, keys: this.#keys.all, release: () => request.releaseMemory() };
   }
 
   #takeClient(): PollClient {
@@ -184,7 +184,7 @@ class UndiciProbe implements Probe {
   /** Our own words, but for the name of an encoding. */
   #shown(exchange: Exchange): Exchange {
     if (exchange.kind === "answered") return exchange;
-    return { ...exchange, detail: oneLine(this.#redactor.hide(exchange.detail)) };
+    return { ...exchange, detail: oneLine(this.#keys.hideInLines(exchange.detail)) };
   }
 }
 

@@ -54,44 +54,38 @@ const RESERVED: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Builds the requests of an upstream or a token endpoint. It sends nothing. */
-export class RequestBuilder {
-  readonly #upstream: Endpoint;
-  readonly #url: URL;
-  readonly #path: string;
-  readonly #headers: HeadersByName;
+/** Throws a WireError where the key cannot be sent as it is. */
+export type BuildRequest = (key: string | undefined, pollId: string | undefined, clock: Clock) => WireRequest;
 
-  /** Throws one sentence where a static header cannot be sent. */
-  constructor(upstream: Endpoint, userAgent: string, forwardProxy: ProxyServer | undefined) {
-    this.#upstream = upstream;
-    this.#url = new URL(upstream.url);
-    const { origin, pathname, search } = this.#url;
-    this.#path = `${forwardProxy === undefined ? "" : origin}${pathname}${search}`;
-    this.#headers = staticHeaders(upstream, userAgent, forwardProxy);
-  }
-
-  /** Throws a WireError where the key cannot be sent as it is. */
-  build(key: string | undefined, pollId: string | undefined, clock: Clock): WireRequest {
-    const { auth, payload, connection, method, idempotencyKey } = this.#upstream;
-    const { path, header, form, secret } = authorize(auth, this.#path, key);
-    const byName = new Map(this.#headers);
+/** Builds the requests of an upstream or a token endpoint. Throws one sentence where a static header cannot be sent. */
+export function requestBuilder(
+  upstream: Endpoint,
+  userAgent: string,
+  forwardProxy: ProxyServer | undefined,
+): BuildRequest {
+  const { auth, payload, connection, method, idempotencyKey } = upstream;
+  const url = new URL(upstream.url);
+  const target = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
+  const common = staticHeaders(upstream, userAgent, forwardProxy);
+  return (key, pollId, clock) => {
+    const { path, header, form, secret } = authorize(auth, target, key);
+    const byName = new Map(common);
     if (header !== undefined) byName.set(header[0].toLowerCase(), header);
     if (form !== undefined) byName.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);
     const headers = [...byName.values()].flat();
     if (idempotencyKey === true && pollId !== undefined) headers.push("Idempotency-Key", pollId);
-    const body = form ?? payload?.bytes ?? null;
     const request = {
       method: form === undefined ? (method ?? "GET") : ("POST" as const),
       path,
       headers,
-      body,
+      body: form ?? payload?.bytes ?? null,
       reset: connection !== "reuse",
       secret,
     };
     if (auth.kind !== "aws") return request;
-    const signature = signatureOf(this.#url, request, auth, key, clock.wallNow());
+    const signature = signatureOf(url, request, auth, key, clock.wallNow());
     return { ...request, headers: [...headers, ...signature.headers], secret: signature.secret };
-  }
+  };
 }
 
 type HeadersByName = ReadonlyMap<string, readonly [name: string, value: string]>;

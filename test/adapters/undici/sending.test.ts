@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { METHODS, type Auth, type Method } from "../../../src/core/config/config.ts";
 import { answer, type RawConnection, type RawUpstream } from "../../support/raw-upstream.ts";
-import { RequestBuilder } from "../../../src/adapters/undici/request.ts";
+import { type BuildRequest, requestBuilder } from "../../../src/adapters/undici/request.ts";
 import { sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, startProbe, startUpstream } from "./polling.ts";
@@ -252,12 +252,12 @@ test.each<[string, Auth, () => string]>([
 );
 
 test("a plain request is the same for all polls, and only some have something of their own", () => {
-  const builder = (changes: object): RequestBuilder =>
-    new RequestBuilder(sampleUpstream(changes), "pacewatch/test", undefined);
+  const builder = (changes: object): BuildRequest =>
+    requestBuilder(sampleUpstream(changes), "pacewatch/test", undefined);
   const clock = new VirtualClock();
   const plain = builder({ method: "POST", auth: BASIC });
-  expect(plain.build(PASSWORD, "1", clock)).toEqual(plain.build(PASSWORD, "2", clock));
-  expect(plain.build("test-key-other", "3", clock)).not.toEqual(plain.build(PASSWORD, "4", clock));
+  expect(plain(PASSWORD, "1", clock)).toEqual(plain(PASSWORD, "2", clock));
+  expect(plain("test-key-other", "3", clock)).not.toEqual(plain(PASSWORD, "4", clock));
   const own = builder({ method: "POST", idempotencyKey: true });
-  expect(own.build(undefined, "1", clock)).not.toEqual(own.build(undefined, "2", clock));
+  expect(own(undefined, "1", clock)).not.toEqual(own(undefined, "2", clock));
 });
