@@ -1,4 +1,3 @@
-import { openProbe } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { ENDS_SOON_MS } from "../core/answer/credit.ts";
 import { type Config, DEFAULT_TLS, type Receiver, type SecretSource } from "../core/config/config.ts";
@@ -24,9 +23,8 @@ import { type Hearing, INCIDENTS_TOLD, Notifier, type NotifierView } from "../en
 import { type Delivery, deliveryOf } from "../engine/receivers/answer.ts";
 import type { ReceiverRequest } from "../engine/receivers/kind.ts";
 import { KINDS } from "../engine/receivers/kinds.ts";
-import { USER_AGENT } from "../version.ts";
 import type { AppPolling } from "./polling.ts";
-import type { TransportParts } from "./probes.ts";
+import { openTransport, type TransportParts } from "./probes.ts";
 import { lostAtMs, statusView, type ViewSources } from "./views.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
@@ -82,9 +80,11 @@ async function post(
   { name, kind }: Receiver,
   { url, headers, body }: ReceiverRequest,
   secrets: readonly string[],
-  { clock, environment, names, log, denyAddresses, answersWithinMs = ANSWERS_WITHIN_MS }: SendingParts,
+  parts: SendingParts,
 ): Promise<Delivery> {
-  const opened = await openProbe({
+  const { clock, denyAddresses, answersWithinMs = ANSWERS_WITHIN_MS } = parts;
+  const opened = await openTransport(parts, {
+    fields: { receiver: name },
     upstream: {
       name,
       url,
@@ -101,11 +101,6 @@ async function post(
     },
     secrets,
     credential: undefined,
-    userAgent: USER_AGENT,
-    clock,
-    environment,
-    names,
-    onWarning: (message) => log.warn({ receiver: name }, message),
   });
   if (opened.kind === "refused") throw new Error(opened.faults.join("; "));
   const probe = opened.what;

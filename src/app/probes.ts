@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import type { BodyMemory } from "../adapters/undici/body-memory.ts";
-import { openProbe } from "../adapters/undici/probe.ts";
+import { openProbe, type ProbeOptions } from "../adapters/undici/probe.ts";
 import { type Environment, interpolate, variablesIn } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
@@ -123,19 +123,29 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
   if (token.kind === "refused") return token;
   const credential = token.what === undefined ? await credentialOf(upstream, parts) : undefined;
   if (credential?.kind === "refused") return credential;
-  return openProbe({
+  return openTransport(parts, {
+    fields: { upstream: upstream.name },
     upstream: { ...upstream, url, payload: body?.what.payload },
     secrets,
     credential: token.what?.read ?? credential?.what,
     token: token.what,
-    userAgent: USER_AGENT,
-    clock: parts.clock,
-    environment: parts.environment,
-    names: parts.names,
     memory: parts.memory,
     handsOver: hasExpressions(upstream.expect),
-    onWarning: (message) => parts.log.warn({ upstream: upstream.name }, message),
   });
+}
+
+type OwnOptions = Pick<
+  ProbeOptions,
+  "upstream" | "secrets" | "credential" | "token" | "memory" | "handsOver"
+>;
+
+/** What asks upstreams, token endpoints and receivers. `fields` are logged with every warning about it. */
+export function openTransport(
+  { clock, environment, names, log }: TransportParts,
+  { fields, ...own }: OwnOptions & { readonly fields: object },
+): Promise<Opened<Probe>> {
+  const onWarning = (message: string): void => log.warn(fields, message);
+  return openProbe({ ...own, userAgent: USER_AGENT, clock, environment, names, onWarning });
 }
 
 async function credentialOf({ auth, name }: Upstream, parts: KeyParts): Promise<Opened<ReadKey | undefined>> {

@@ -1,4 +1,3 @@
-import { openProbe } from "../adapters/undici/probe.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import { DEFAULT_TLS, type OAuth2, type Upstream } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
@@ -7,8 +6,7 @@ import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import type { LeaseQueue } from "../engine/poll/lease-queue.ts";
 import { TokenSource, type UpstreamToken } from "../engine/poll/token-source.ts";
-import { USER_AGENT } from "../version.ts";
-import { openKey, type TransportParts } from "./probes.ts";
+import { openKey, openTransport, type TransportParts } from "./probes.ts";
 
 export type TokensParts = TransportParts & {
   readonly ledger: Ledger;
@@ -64,12 +62,13 @@ export class AppTokens implements AsyncDisposable {
     identity: string,
     { name: upstream, denyAddresses }: Upstream,
   ): Promise<Opened<TokenSource>> {
-    const { clock, environment, names, keys, ledger, queue, log, onBug } = this.#parts;
+    const { clock, keys, ledger, queue, log, onBug } = this.#parts;
     const { url, budgets, proxy, caFile } = auth.token;
     const fields = { upstream, tokenUrl: urlWithoutQuery(url) };
     const secret = await openKey(auth.secret, `client ${identity}`, fields, this.#parts);
     if (secret.kind === "refused") return secret;
-    const probe = await openProbe({
+    const probe = await openTransport(this.#parts, {
+      fields,
       upstream: {
         name: upstream,
         url,
@@ -85,11 +84,6 @@ export class AppTokens implements AsyncDisposable {
         tls: { ...DEFAULT_TLS, caFile },
       },
       credential: () => secret.what(),
-      userAgent: USER_AGENT,
-      clock,
-      environment,
-      names,
-      onWarning: (message) => log.warn(fields, message),
     });
     if (probe.kind === "refused") return probe;
     const source = new TokenSource({
