@@ -67,3 +67,18 @@ export class Thread {
     return worker;
   }
 }
+
+/**
+ * Asks one question of a thread that is there only meanwhile, at a lower priority than polls: the memory that the answer
+ * took, libraries included, is freed with it. Throws what ended the thread, if that was before the answer.
+ */
+export async function askOnce<Answer>(name: string, module: URL, question: unknown): Promise<Answer> {
+  const thread = new Thread({ name, module, canWait: true });
+  try {
+    const answer = await thread.ask<{ readonly kind: "answered"; readonly what: Answer }>(question);
+    if (answer.kind === "answered") return answer.what;
+    throw answer.error ?? new Error("its thread ended");
+  } finally {
+    await thread.end();
+  }
+}

@@ -1,7 +1,6 @@
-import { Thread } from "../adapters/thread.ts";
+import { askOnce, Thread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
-import { GzipParts, ZstdParts } from "../adapters/compressors.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { scrape } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
@@ -10,7 +9,6 @@ import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./o
 import { AppNotify } from "./notify.ts";
 import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
-import { reportInThread } from "./reports.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { columnsInFile, fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { writtenConfig } from "../config/schema/schema.ts";
@@ -206,7 +204,6 @@ async function startHttp(
     columns: (upstream, range) => columnsInFile(sources, upstream, range),
     report: reportFrom(sources),
     metrics: (format) => scrape(() => metricsView(sources), format),
-    compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),
     config: () => writtenConfig(reload.config),
     reload: () => reload.run("asked"),
     resume: (budget) => {
@@ -236,7 +233,8 @@ function reportFrom({ clock, reload, store }: ViewSources): RoutesDeps["report"]
     const wanted = new Set(upstreams);
     const reported = all.filter(({ name }) => wanted.has(name)).map(reportedOf);
     const paths = state === undefined ? [] : [state.path];
-    return reportInThread({ paths, upstreams: reported, asked, format, nowMs: clock.wallNow() });
+    const question = { paths, upstreams: reported, asked, format, nowMs: clock.wallNow() };
+    return askOnce("report", new URL("./report-worker.ts", import.meta.url), question);
   };
 }
 

@@ -7,5 +7,6 @@ type Question = { readonly configPath: string; readonly environment: Environment
 parentPort?.once("message", (question: Question) => void answer(question));
 
 async function answer({ configPath, environment }: Question): Promise<void> {
-  parentPort?.postMessage(await load(configPath, { environment }), []);
+  const what = await load(configPath, { environment });
+  parentPort?.postMessage({ kind: "answered", what }, []);
 }

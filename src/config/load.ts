@@ -66,26 +66,31 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
     bytes = await readRegularFile(configPath);
   } catch (error) {
     const otherwise = codeOf(error) === "ENOENT" ? "; give yours with --config FILE" : "";
-    const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}${otherwise}`);
-    return { ...refused([fault], { digest: UNREADABLE, ...NO_FILES }), isForGood: false };
+    return unreadable(configPath, `${fileProblem(error)}${otherwise}`);
   }
   return await loadBytes(bytes, configPath, options);
 }
 
+/** Nothing is known of a config that cannot be read. It may be readable later. */
+export function unreadable(configPath: string, why: string): Loading {
+  const fault = firstOf(configPath, `cannot read config: ${why}`);
+  return { ...refused([fault], { digest: UNREADABLE, ...NO_FILES }), isForGood: false };
+}
+
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
   const { environment, resolve } = options;
-  const unread = { digest: digestOf(bytes), ...NO_FILES };
+  const justRead = { digest: digestOf(bytes), ...NO_FILES };
   const notesOfKey = (path: Path): Notes => notesAt(configSchema, path);
   const yaml = readYaml(bytes, file, {
     environment,
     mustBeSet: resolve !== "structure",
     notesAt: notesOfKey,
   });
-  if (yaml.tree === undefined) return refused([...yaml.faults, ...yaml.unset], unread);
+  if (yaml.tree === undefined) return refused([...yaml.faults, ...yaml.unset], justRead);
   const { tree, complaints: ofExpanding, writtenAt } = expanded(yaml.tree, environment);
   if (tree.kind === "scalar" && tree.value === null) {
     const empty = "the config is empty: it needs at least budgets and upstreams";
-    return refused([firstOf(file, empty)], unread);
+    return refused([firstOf(file, empty)], justRead);
   }
   const placed: Placed = (complaints) => faultsOf(complaints, { ...yaml, tree }, writtenAt);
   const parts = validate(tree, dirname(file));
@@ -101,7 +106,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   // Nothing is wrong but that something is missing: what was left out.
   if (general === undefined && wrong.length === 0) wrong.push(...yaml.omitted);
   const unfit = placed(about(proof.faults));
-  const read = { digest: unread.digest, files: around.files, parts: around.parts };
+  const read = { digest: justRead.digest, files: around.files, parts: around.parts };
   if (general === undefined || wrong.length + unfit.length > 0) {
     return {
       ...refused([...wrong, ...unfit], read),

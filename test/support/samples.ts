@@ -1,6 +1,5 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
-import { GzipParts, ZstdParts } from "../../src/adapters/compressors.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Price } from "../../src/core/config/price.ts";
@@ -528,7 +527,6 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     report: undefined,
     fleet: () => Promise.resolve(undefined),
     metrics: () => ["pacewatch_slots_total 1\n"],
-    compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),

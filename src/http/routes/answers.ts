@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { constants, inflateRawSync } from "node:zlib";
 import { type HttpAnswer, type HttpRequest, textAnswer, whenResponseEnds } from "../guards/guard.ts";
 import { type Coding, codingFor } from "./accept.ts";
+import { type Compressor, compressorOf } from "./compressors.ts";
 import type { Readers } from "./readers.ts";
 import { Turns, Unwanted } from "./turns.ts";
 
@@ -15,9 +16,6 @@ type Piece = string | Uint8Array | undefined;
 type Head = { readonly status: 200 | 404; readonly type: string };
 export type Draft = Head & { readonly pieces: Pieces };
 
-/** Compresses an answer in parts. Each ends on a whole byte; one of gzip refers to nothing before itself. */
-export type Compressor = { next(bytes: Uint8Array, isLast: boolean): Part };
-
 /**
  * The memory of all answers together, from when they are made until the last byte is read: the answers themselves, and
  * what the kernel may hold of them for each reader.
@@ -27,7 +25,6 @@ export type AnswerRoom = { readonly limitBytes: number; takenBytes: number };
 export type AnswersOptions = {
   readonly room: AnswerRoom;
   readonly readers: Readers;
-  readonly compressor: (coding: Exclude<Coding, "identity">) => Compressor;
   /** How many different answers may wait to be made. */
   readonly maxWaiting: number;
   /** After each turn of making an answer, as long as it took. */
@@ -59,7 +56,7 @@ export class Answers {
 
   /** `key` says what is asked for: the same key, the same answer. */
   async serve(request: HttpRequest, key: string, draft: () => Draft | Promise<Draft>): Promise<HttpAnswer> {
-    const { room, readers, maxWaiting, compressor } = this.#options;
+    const { room, readers, maxWaiting } = this.#options;
     const coding = codingFor(request.header("accept-encoding"));
     // Plain is made from gzip, so these share one answer.
     const kept = coding === "zstd" ? "zstd" : "gzip";
@@ -69,7 +66,7 @@ export class Answers {
       return refusal("too many answers are still being read");
     if (known === undefined && this.#waiting.size >= maxWaiting)
       return refusal(`${maxWaiting} requests are already waiting`);
-    const answer = known ?? new Answer(draft, () => compressor(kept), this.#options);
+    const answer = known ?? new Answer(draft, compressorOf(kept), this.#options);
     if (known === undefined) this.#waiting.set(keptKey, answer);
     const largestBytes = coding === "identity" ? this.#largest.plainBytes : this.#largest.compressedBytes;
     answer.join(request, Math.min(largestBytes, SOCKET_BYTES));
@@ -106,7 +103,7 @@ export function refusal(why: string): HttpAnswer {
 /** One answer, from the first request for it until the last byte of it is read. */
 class Answer {
   readonly #draft: () => Draft | Promise<Draft>;
-  readonly #compressor: () => Compressor;
+  readonly #compressor: Compressor;
   readonly #options: AnswersOptions;
   /** Joined, they are the compressed answer. */
   readonly #parts: Part[] = [];
@@ -115,7 +112,7 @@ class Answer {
   #sizes: Sizes = { compressedBytes: 0, plainBytes: 0 };
   #plain: { readonly index: number; readonly part: Part } | undefined;
 
-  constructor(draft: () => Draft | Promise<Draft>, compressor: () => Compressor, options: AnswersOptions) {
+  constructor(draft: () => Draft | Promise<Draft>, compressor: Compressor, options: AnswersOptions) {
     this.#draft = draft;
     this.#compressor = compressor;
     this.#options = options;
@@ -151,7 +148,7 @@ class Answer {
       turns.endUnlessWanted();
       const { pieces, ...head } = await this.#draft();
       await turns.pauseIfLong();
-      for await (const { part, plainBytes } of partsOf(pieces, this.#compressor(), turns)) {
+      for await (const { part, plainBytes } of partsOf(pieces, this.#compressor, turns)) {
         turns.endUnlessWanted();
         this.#add(part, plainBytes);
       }

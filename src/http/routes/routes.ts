@@ -26,7 +26,7 @@ import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-
 import { formatFor } from "./accept.ts";
 import { Readers } from "./readers.ts";
 import { type ReportDeps, reportRoute } from "./report-route.ts";
-import { Answers, type AnswersOptions, type Pieces as AnswerPieces, refusal } from "./answers.ts";
+import { Answers, type Pieces as AnswerPieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
@@ -42,7 +42,6 @@ export type RoutesDeps = ReportDeps & {
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
-  readonly compressor: AnswersOptions["compressor"];
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
@@ -96,7 +95,7 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
   ];
   const room = { limitBytes: limits.maxAnswerBytes, takenBytes: 0 };
   const readers = new Readers();
-  const common = { room, readers, compressor: deps.compressor, maxWaiting: MAX_WAITING };
+  const common = { room, readers, maxWaiting: MAX_WAITING };
   // Metrics are written in short turns: nobody waits for them, and they wait for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });

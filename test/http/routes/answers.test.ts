@@ -3,8 +3,7 @@ import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { GzipParts, ZstdParts } from "../../../src/adapters/compressors.ts";
-import { Answers, type AnswersOptions } from "../../../src/http/routes/answers.ts";
+import { Answers } from "../../../src/http/routes/answers.ts";
 import { Readers } from "../../../src/http/routes/readers.ts";
 import type { Routes } from "../../../src/http/routes/routes.ts";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
@@ -19,9 +18,7 @@ async function serve(answerTo: Routes["answer"]): Promise<string> {
 
 function answersOf(): Answers {
   const room = { limitBytes: 1_000_000, takenBytes: 0 };
-  const compressor: AnswersOptions["compressor"] = (coding) =>
-    coding === "zstd" ? new ZstdParts() : new GzipParts();
-  return new Answers({ room, readers: new Readers(), compressor, maxWaiting: 10, rests: false });
+  return new Answers({ room, readers: new Readers(), maxWaiting: 10, rests: false });
 }
 
 test("an answer that two share is whole for the second one, though the first leaves while it is made", async () => {

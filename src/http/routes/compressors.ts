@@ -1,12 +1,19 @@
 import { constants, crc32, deflateRawSync, zstdCompressSync } from "node:zlib";
 
+/** Compresses an answer in parts. Each ends on a whole byte; one of gzip refers to nothing before itself. */
+export type Compressor = { next(bytes: Uint8Array, isLast: boolean): Uint8Array<ArrayBuffer> };
+
+export function compressorOf(coding: "gzip" | "zstd"): Compressor {
+  return coding === "zstd" ? new ZstdParts() : new GzipParts();
+}
+
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const TRAILER_BYTES = 8;
 const NOTHING = new Uint8Array(0);
 
 /**
  * gzip (RFC 1952) of an answer in parts. Each is compressed synchronously: the stream of the library would use the
- * threads that also read files. A part ends on a whole byte, and refers to nothing before itself.
+ * threads that also read files.
  */
 export class GzipParts {
   #isBegun = false;
@@ -35,7 +42,7 @@ export class GzipParts {
 }
 
 /** zstd (RFC 8878): each part is a frame of its own, and frames one after the other are one zstd. */
-export class ZstdParts {
+class ZstdParts {
   next(text: Uint8Array): Uint8Array<ArrayBuffer> {
     return zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   }

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { GzipParts } from "../../src/adapters/compressors.ts";
+import { GzipParts } from "../../../src/http/routes/compressors.ts";
 
 test("whatever the parts are, they are one gzip of the whole", () => {
   fc.assert(
