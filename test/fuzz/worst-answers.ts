@@ -47,6 +47,10 @@ export const NAMES: readonly string[] = [
   "x-#",
   "#",
   "x-ratelimit-limit-tokens-#-minute",
+  "x-error-code",
+  "sunset",
+  "cf-ray",
+  "#-ratelimit-remaining-#-requests",
 ];
 
 export const VALUES: readonly string[] = [
@@ -68,6 +72,9 @@ export const VALUES: readonly string[] = [
   "1d",
   "((((",
   ";a=1",
+  "@ExceededQuota",
+  "Sun, 06 Nov 1994 08:49:37 GMT",
+  `<@${"\u00ad".repeat(1_000)}>;rel="sunset deprecation successor-version",`,
 ];
 
 export const SHAPES: Readonly<Record<ShapeName, (piece: string) => string>> = {
@@ -98,7 +105,7 @@ export const PIECES: readonly string[] = [
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
-/** Of what would not be read, the end is left out. */
+/** Each `#` in a name is a word of its own in each header, and each `@` in a value. Of what would not be read, the end is left out. */
 export function answerOf({ status, headers, shape, piece, coding }: Recipe): Answer {
   const body = Buffer.from(SHAPES[shape](PIECES[piece] ?? "")).subarray(0, SMALL_BODY_BYTES);
   let bytes = 0;
@@ -107,7 +114,10 @@ export function answerOf({ status, headers, shape, piece, coding }: Recipe): Ans
       Array.from(
         { length: count },
         (_, index) =>
-          [(NAMES[name] ?? "").replaceAll("#", `a${index}`), (VALUES[value] ?? "").repeat(times)] as const,
+          [
+            (NAMES[name] ?? "").replaceAll("#", `a${index}`),
+            (VALUES[value] ?? "").replaceAll("@", `a${index}`).repeat(times),
+          ] as const,
       ),
     )
     .filter(([name, value]) => (bytes += name.length + value.length + 4) <= HEAD_BYTES);

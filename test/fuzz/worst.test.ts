@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/core/exchange/bounds.ts";
 import { answerOf, meet, type Recipe } from "./worst-answers.ts";
 
@@ -74,6 +74,28 @@ const FOUND: readonly Recipe[] = [
     piece: 4,
     coding: "zebra",
   },
+  // Each name of a body was read, each code of the headers, and each link.
+  {
+    status: 500,
+    headers: [{ name: 1, value: 7, times: 39, headers: 32 }],
+    shape: "keys",
+    piece: 10,
+    coding: "gzip",
+  },
+  {
+    status: 500,
+    headers: [{ name: 16, value: 18, times: 1, headers: 3_000 }],
+    shape: "keys",
+    piece: 10,
+    coding: "gzip",
+  },
+  {
+    status: 402,
+    headers: [{ name: 8, value: 20, times: 3, headers: 3_000 }],
+    shape: "keys",
+    piece: 3,
+    coding: "gzip",
+  },
   // Each of what is kept, and each of its longest.
   {
     status: 500,
@@ -92,11 +114,18 @@ const FOUND: readonly Recipe[] = [
 
 /** Links and warning: six targets of 500 characters and 300 of the warning. */
 const ANNOUNCED_CHARS = 3_300;
+/** Of the words of 120 names and 48 codes, and of the names of 128 headers. */
+const LOOKUPS = 1_500;
+const ESCAPED_CHARS = 10_000;
 
 test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
   "what one answer costs is bounded: %s",
   (_, recipe) => {
+    const [lookUp, replace] = [vi.spyOn(Map.prototype, "get"), vi.spyOn(String.prototype, "replace")];
     const { kept, result, searchedChars, searches } = meet(answerOf(recipe));
+    const lookups = lookUp.mock.calls.length;
+    const escapedChars = replace.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0);
+    vi.restoreAllMocks();
     const { detail, excerpt, headers } = kept;
     expect(Buffer.byteLength(JSON.stringify([detail, excerpt, headers]))).toBeLessThanOrEqual(
       KEPT_POLL_BYTES + 30,
@@ -104,5 +133,7 @@ test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
     expect(result.advice?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
     expect(searchedChars).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS + ANNOUNCED_CHARS + 2 * 1_000);
     expect(searches).toBeLessThanOrEqual(12);
+    expect(lookups).toBeLessThanOrEqual(LOOKUPS);
+    expect(escapedChars).toBeLessThanOrEqual(ESCAPED_CHARS);
   },
 );

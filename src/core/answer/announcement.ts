@@ -1,8 +1,9 @@
 /** An API announces its own end by `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
 
+import { ANNOUNCING_CHARS, LINK_CHARS, MOST_LINKS, WARNING_CHARS } from "../exchange/bounds.ts";
 import type { Headers, WithoutKeys } from "../exchange/exchange.ts";
 import { ownCopy } from "../text/own-copy.ts";
-import { capText, escapeText, oneLine } from "../text/escape.ts";
+import { oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
 const ANNOUNCED_RELATIONS = ["deprecation", "sunset", "successor-version"] as const;
@@ -21,12 +22,6 @@ export type Announcement = {
   /** `Warning: 299` brings a text for people. */
   readonly warning: string | undefined;
 };
-
-/** A `Link` or a `Warning` of any length costs no more than so many characters. */
-const LONGEST_HEADER = 4_000;
-const LONGEST_TARGET = 500;
-const LONGEST_WARNING = 300;
-const MOST_LINKS = 3;
 
 /** Undefined where the answer announces nothing, as nearly all do. */
 export function readAnnouncement(
@@ -50,10 +45,10 @@ export function readAnnouncement(
         sunsetAtMs = earlier(sunsetAtMs, dateIn(value, nowMs));
         break;
       case "link":
-        links.push(...linksIn(value.slice(0, LONGEST_HEADER)));
+        if (links.length < MOST_LINKS) links.push(...linksIn(value.slice(0, ANNOUNCING_CHARS)));
         break;
       case "warning":
-        warning ??= warningIn(value.slice(0, LONGEST_HEADER));
+        warning ??= warningIn(value.slice(0, ANNOUNCING_CHARS));
         break;
       default:
     }
@@ -93,13 +88,12 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 function linksIn(text: string): readonly AnnouncedLink[] {
   const links: AnnouncedLink[] = [];
   const next = /[\s,]*<([^<>]*)>((?:[^",<]|"(?:[^"\\]|\\.)*")*)/y;
-  for (let found = next.exec(text); found !== null; found = next.exec(text)) {
+  for (let found = next.exec(text); found !== null && links.length < MOST_LINKS; found = next.exec(text)) {
     const [, target = "", parameters = ""] = found;
     const relations = relationsIn(parameters);
-    for (const rel of ANNOUNCED_RELATIONS) {
-      if (relations.includes(rel))
-        links.push({ rel, target: capText(escapeText(target.trim()), LONGEST_TARGET) });
-    }
+    const announced = ANNOUNCED_RELATIONS.filter((rel) => relations.includes(rel));
+    const shown = announced.length === 0 ? "" : oneLine(target.trim(), LINK_CHARS);
+    links.push(...announced.map((rel) => ({ rel, target: shown })));
   }
   return links;
 }
@@ -114,5 +108,5 @@ function relationsIn(parameters: string): readonly string[] {
 function warningIn(value: string): string | undefined {
   const text = /(?:^|,)\s*299\s+[^\s"]+\s+"((?:[^"\\]|\\.)*)"/.exec(value)?.[1];
   if (text === undefined || text.trim() === "") return undefined;
-  return oneLine(text.replaceAll(/\\(.)/gs, "$1"), LONGEST_WARNING);
+  return oneLine(text.replaceAll(/\\(.)/gs, "$1"), WARNING_CHARS);
 }

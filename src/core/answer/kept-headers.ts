@@ -35,7 +35,7 @@ export function keptHeadOf(
     .map(([name, value]) => ({
       name: oneLine(name, LONGEST_NAME),
       bytes: value.length,
-      value: oneLine(value.slice(0, REQUEST_ID_CHARS + 1), REQUEST_ID_CHARS),
+      value: oneLine(value, REQUEST_ID_CHARS),
     }));
   let chars = 0;
   const keptIds = ids.filter(({ name, value }) => (chars += name.length + value.length) <= REQUEST_IDS_CHARS);

@@ -63,6 +63,22 @@ export const LIMIT_TEXT_CHARS = 100;
 /** The texts of all limits of one answer together. */
 export const LIMIT_TEXTS_CHARS = 2_000;
 
+/** Announcing its end: so much of a `Link` or a `Warning` is read, and so much is kept. */
+export const ANNOUNCING_CHARS = 4_000;
+export const MOST_LINKS = 3;
+export const LINK_CHARS = 500;
+export const WARNING_CHARS = 300;
+
+/**
+ * Understanding a refusal: so many values of its body are looked at, level by level, and so many characters of its
+ * sentences; as many codes may be in headers as in a body.
+ */
+export const REFUSAL_VALUES = 120;
+export const REFUSAL_LEVELS = 6;
+export const REFUSAL_CODES = 24;
+export const REFUSAL_TIMES = 20;
+export const REFUSAL_CHARS = 1_024;
+
 /** Searching for keys: so much of one text, and so many characters of what it can be decoded to for each of its own. */
 export const SEARCHED_TEXT_CHARS = 4_000;
 const SEARCHED_PER_CHAR = 20;

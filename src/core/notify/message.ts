@@ -5,7 +5,7 @@ import { humanDuration } from "../status/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { diagnosisOf } from "../status/verdict.ts";
 import { SIDE_WORDS } from "../status/words.ts";
-import { capText, escapeText } from "../text/escape.ts";
+import { oneLine } from "../text/escape.ts";
 import { listing } from "../text/listing.ts";
 import { dateTime } from "../time/civil-day.ts";
 import { type Due, type Notice, type Scene, threadOf } from "./plan.ts";
@@ -110,7 +110,7 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
     of,
     side: said.side,
     title: isReminder ? `Still: ${said.title}` : said.title,
-    lines: said.lines.filter((line) => line !== "").map((line) => capText(escapeText(line), LONGEST_LINE)),
+    lines: said.lines.filter((line) => line !== "").map((line) => oneLine(line, LONGEST_LINE)),
     link: pageUrl === undefined ? undefined : `${pageUrl}${path}`,
   };
 }

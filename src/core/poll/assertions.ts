@@ -106,7 +106,7 @@ function unmetBySchema(
   const broken = judgeByContract(contract.rules, value, steps, matcher);
   if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
   if (broken === undefined) return undefined;
-  const inside = cut(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS, withoutKeys);
+  const inside = withoutKeys(oneLine(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS));
   const place = `${broken.isName === true ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
   return `${place} is ${found(broken.value)}, expected ${brokenInWords(broken)}`;
 }
@@ -175,7 +175,7 @@ function unmetBy(
 function shown(value: unknown, withoutKeys: WithoutKeys): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${counted(value.length, "item")}`;
-  if (typeof value === "string") return `"${cut(value, MOST_SHOWN_CHARACTERS, withoutKeys)}"`;
+  if (typeof value === "string") return `"${withoutKeys(oneLine(value, MOST_SHOWN_CHARACTERS))}"`;
   return typeof value === "object" && value !== null ? "an object" : withoutKeys(JSON.stringify(value));
 }
 
@@ -184,9 +184,4 @@ function kindOf(value: unknown): string {
   if (typeof value === "number") return "a number that is not told";
   if (typeof value === "string") return `a text of ${counted(value.length, "character")}`;
   return shown(value, String);
-}
-
-/** Escaping makes a text longer: the rest of a megabyte need not be escaped to be cut. */
-function cut(text: string, most: number, withoutKeys: WithoutKeys): string {
-  return withoutKeys(oneLine(text.slice(0, 2 * most), most));
 }

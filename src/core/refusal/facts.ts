@@ -1,6 +1,15 @@
 /** What a body says, picked out of whatever form it has: codes for machines, words for people, times. */
 
 import type { JsonBody } from "../exchange/json-body.ts";
+import {
+  REFUSAL_CHARS,
+  REFUSAL_CODES,
+  REFUSAL_LEVELS,
+  REFUSAL_TIMES,
+  REFUSAL_VALUES,
+  SMALL_BODY_BYTES,
+} from "../exchange/bounds.ts";
+import { isList } from "../exchange/json-value.ts";
 import { remembered } from "../text/remembered.ts";
 import { wordSet } from "../text/word-set.ts";
 import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";
@@ -23,13 +32,6 @@ export type Facts = {
 
 export const NO_FACTS: Facts = { codes: [], sentences: [], times: [], raw: "", json: undefined };
 
-/** More of a body is not looked at. */
-const MOST_BYTES = 65_536;
-const MOST_VALUES = 120;
-const MOST_LEVELS = 6;
-const MOST_CODES = 24;
-const MOST_TIMES = 20;
-const MOST_SENTENCE_CHARACTERS = 1_024;
 const LONGEST_CODE = 100;
 /** A sentence so short says no more than a code does: "Invalid key", "Developer Over Qps". */
 const SHORT_SENTENCE = /^\s*\S+(?:\s+\S+){0,3}\s*$/;
@@ -44,8 +46,8 @@ export function factsOf(
   isProblem: boolean,
   headerCodes: readonly Statement[],
 ): Facts {
-  const text = LENIENT_UTF8.decode(body.subarray(0, MOST_BYTES)).trimStart();
-  const read = /^[{["]/.test(text) && body.length <= MOST_BYTES ? json() : undefined;
+  const text = LENIENT_UTF8.decode(body.subarray(0, SMALL_BODY_BYTES)).trimStart();
+  const read = /^[{["]/.test(text) && body.length <= SMALL_BODY_BYTES ? json() : undefined;
   const isJson = read?.kind === "json";
   const found = isJson
     ? factsOfJson(read.value, isProblem)
@@ -94,25 +96,25 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
   const codes: Statement[] = [];
   const sentences: Statement[] = [];
   const times: TimeFact[] = [];
-  let charactersLeft = MOST_SENTENCE_CHARACTERS;
+  let charactersLeft = REFUSAL_CHARS;
   const queue: Member[] = [{ value: root, key: "message", place: "", level: 0 }];
   for (const member of queue) {
     const { value, key, place, level } = member;
     if (typeof value === "object" && value !== null) {
-      if (level < MOST_LEVELS)
-        queue.push(...membersOf(value, member).slice(0, Math.max(0, MOST_VALUES - queue.length)));
+      if (level < REFUSAL_LEVELS) queue.push(...membersOf(value, member, REFUSAL_VALUES - queue.length));
       continue;
     }
     if (typeof value !== "string" && typeof value !== "number") continue;
     const text = String(value);
     const { name, isCode, isTime, isNoReason } = meaningOf(key);
-    if (isTime && times.length < MOST_TIMES && text.length <= LONGEST_CODE) times.push({ key: name, text });
+    if (isTime && times.length < REFUSAL_TIMES && text.length <= LONGEST_CODE)
+      times.push({ key: name, text });
     if (isNoReason) continue;
     const shown = place === "" ? "the body" : `\`${place}\``;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
     const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));
     const sentence = isRead ? statement(shown, text.slice(0, charactersLeft)) : undefined;
-    if (isCode && codes.length < MOST_CODES && (!isSentence || isShort(text))) {
+    if (isCode && codes.length < REFUSAL_CODES && (!isSentence || isShort(text))) {
       const code = isProblem && key === "type" ? problemCode(text, level) : text;
       if (!/^urn:|:\/\//.test(code)) codes.push(code === sentence?.text ? sentence : statement(shown, code));
     }
@@ -144,15 +146,19 @@ const meaningOf = remembered(MOST_REMEMBERED, (key: string): KeyMeaning => {
   };
 });
 
-function membersOf(value: object, { key, place, level }: Member): readonly Member[] {
-  if (Array.isArray(value))
+/** The first of them: what stands behind so many names costs nothing. */
+function membersOf(value: object, { key, place, level }: Member, most: number): readonly Member[] {
+  if (isList(value))
     return value
-      .slice(0, MOST_VALUES)
+      .slice(0, most)
       .map((each, index) => ({ value: each, key, place: `${place}[${index}]`, level: level + 1 }));
-  return Object.entries(value).map(([name, each]) => {
-    const shown = meaningOf(name).isShown ? name : "…";
-    return { value: each, key: name, place: place === "" ? shown : `${place}.${shown}`, level: level + 1 };
-  });
+  return Object.keys(value)
+    .slice(0, most)
+    .map((name) => {
+      const shown = meaningOf(name).isShown ? name : "…";
+      const each: unknown = Reflect.get(value, name);
+      return { value: each, key: name, place: place === "" ? shown : `${place}.${shown}`, level: level + 1 };
+    });
 }
 
 export function saysAnywhere(sets: number, { codes, sentences }: Facts): boolean {
@@ -176,7 +182,7 @@ function problemCode(address: string, level: number): string {
 const CODE_ELEMENT = /<(?:\w{1,20}:)?(\w{0,20}(?:code|type|reason|status))>\s*([\w.:-]{1,100})\s*</gi;
 
 function factsOfMarkup(text: string): Found {
-  const codes = [...text.slice(0, MOST_SENTENCE_CHARACTERS * 2).matchAll(CODE_ELEMENT)].map(
+  const codes = [...text.slice(0, REFUSAL_CHARS * 2).matchAll(CODE_ELEMENT)].map(
     ([, name = "", value = ""]) => statement(meaningOf(name).isShown ? `\`<${name}>\`` : "an element", value),
   );
   const visible = visibleText(text).trim();
@@ -188,10 +194,10 @@ function factsOfMarkup(text: string): Found {
 function visibleText(markup: string): string {
   let visible = "";
   let at = 0;
-  while (at < markup.length && visible.length < MOST_SENTENCE_CHARACTERS) {
+  while (at < markup.length && visible.length < REFUSAL_CHARS) {
     const open = markup.indexOf("<", at);
     const until = open === -1 ? markup.length : open;
-    visible += `${markup.slice(at, Math.min(until, at + MOST_SENTENCE_CHARACTERS))} `;
+    visible += `${markup.slice(at, Math.min(until, at + REFUSAL_CHARS))} `;
     if (open === -1) break;
     const name = markup.slice(open + 1, open + 7).toLowerCase();
     const isHidden = name === "script" || name.startsWith("style");
@@ -204,7 +210,7 @@ function visibleText(markup: string): string {
 }
 
 function factsOfText(text: string): Found {
-  const beginning = text.slice(0, MOST_SENTENCE_CHARACTERS).trim();
+  const beginning = text.slice(0, REFUSAL_CHARS).trim();
   if (beginning === "") return NO_FACTS;
   const body = statement("the body", beginning);
   const isCode = /\s/.test(beginning) ? isShort(beginning) : beginning.length <= LONGEST_CODE;

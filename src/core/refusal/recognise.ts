@@ -1,6 +1,7 @@
 /** What a refusal means, by all that it says. */
 
 import type { RefusalRule } from "../config/config.ts";
+import { REFUSAL_CODES } from "../exchange/bounds.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
@@ -31,6 +32,7 @@ export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined, js
 function codesInHeaders({ headers }: AnswerHead): readonly Statement[] {
   return headers
     .filter(([name]) => /(?:^|-)error-?(?:code|type|reason)$/.test(name))
+    .slice(0, REFUSAL_CODES)
     .map(([name, value]) =>
       statement(`\`${name}\``, value.slice(0, LONGEST_HEADER_CODE).split(":", 1)[0] ?? ""),
     );

@@ -1,7 +1,7 @@
 import type { KnownLimit, LearnedWindow, Lesson } from "../budget/learned-windows.ts";
 import { floorOver, type Needs } from "../budget/signals.ts";
 import type { Budget } from "../config/config.ts";
-import { capText, escapeText } from "../text/escape.ts";
+import { oneLine } from "../text/escape.ts";
 import { DAY_MS, formatDuration } from "../time/duration.ts";
 import type { LimitStatus } from "./status.ts";
 
@@ -15,7 +15,7 @@ const LEARNED: Readonly<Record<Lesson | "refusals", string>> = {
 const MOST_CHARACTERS = 60;
 
 function plain(text: string): string {
-  return capText(escapeText(text), MOST_CHARACTERS);
+  return oneLine(text, MOST_CHARACTERS);
 }
 
 /** What an upstream said of one limit: "5 requests per 1s, learned from its resets". */

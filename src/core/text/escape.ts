@@ -30,8 +30,9 @@ export function capText(text: string, maxChars: number): string {
   return `${kept.replace(HALF_ESCAPE, "")}…`;
 }
 
+/** Escaping makes no text shorter: what would be cut is not escaped. */
 export function oneLine(text: string, maxChars: number = DETAIL_MAX_CHARS): string {
-  return capText(escapeText(text), maxChars);
+  return capText(escapeText(text.slice(0, maxChars + 1)), maxChars);
 }
 
 /** Anything can be thrown. */

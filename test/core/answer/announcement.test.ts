@@ -1,5 +1,5 @@
 import { array, assert, constantFrom, oneof, property, string, tuple } from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { readAnnouncement } from "../../../src/core/answer/announcement.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
@@ -100,5 +100,17 @@ describe("an API announces its end", () => {
         expect(JSON.stringify(announcement ?? {})).not.toMatch(/[\p{Cc}\p{Cf}]/u);
       }),
     );
+  });
+
+  test("of many long links no more is escaped than is kept", () => {
+    const link = `<${"\u00ad".repeat(3_900)}>;rel="sunset deprecation successor-version"`;
+    const headers = Array.from({ length: 16 }, () => ["link", link] as const);
+    const replace = vi.spyOn(String.prototype, "replace");
+    const links = readAnnouncement(headers, NOW_MS, String)?.links;
+    const escaped = replace.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0);
+    replace.mockRestore();
+    expect(links).toHaveLength(3);
+    // A text is escaped, and then cut, which looks at what an escape of the longest kind leaves.
+    expect(escaped).toBeLessThan(3 * 3 * 600);
   });
 });
