@@ -26,7 +26,11 @@ async function main(): Promise<number> {
   let seed = firstSeed;
   const isOver = (): boolean => performance.now() >= untilMs || broken.length > 0;
   const live = async (): Promise<void> => {
-    while (!isOver()) broken.push(...(await liveInAWorld(seed++, tally, isOver)));
+    while (!isOver()) {
+      const lived = seed++;
+      const failed = (error: unknown): string[] => [`seed ${lived}: ${String(error)}`];
+      broken.push(...(await liveInAWorld(lived, tally, isOver).catch(failed)));
+    }
   };
   await Promise.all(Array.from({ length: worlds }, live));
   for (const sentence of broken) console.error(sentence);

@@ -191,7 +191,8 @@ class World {
     this.story.push("second");
     await using other = await openConfigFolder(configOf(url, random));
     const alias = join(other.path, "..", "alias.db");
-    // No link leads to another disk.
+    // Where it was just deleted, there is nothing that the first one could hold. No link leads to another disk.
+    if (!existsSync(this.#path)) return;
     await (disk === undefined && random() < 0.5 ? link(this.#path, alias) : symlink(this.#path, alias));
     const text = await readFile(other.path, "utf8");
     await other.write(text.replaceAll("data/pacewatch.db", "alias.db"));
