@@ -24,35 +24,28 @@ const DENIED_BY_DEFAULT: readonly string[] = [
 
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
+/** Why no poll may connect to this address of a host, in words; undefined where it may. */
+export type AddressRules = (host: string, address: string) => string | undefined;
+
 let latest: { readonly key: string | undefined; readonly rules: AddressRules } | undefined;
 
 /** The same ones for all upstreams of a config: its networks take 20 kB, outside of the heap. */
 export function addressRulesOf(networks: readonly string[] | undefined): AddressRules {
   const key = networks?.join(" ");
-  if (latest === undefined || latest.key !== key) latest = { key, rules: new AddressRules(networks) };
+  if (latest === undefined || latest.key !== key) latest = { key, rules: rulesOf(networks) };
   return latest.rules;
 }
 
-/** Which addresses no poll may connect to. */
-export class AddressRules {
-  readonly #denied: BlockList;
-  readonly #deniedToNames: BlockList;
-
-  /** Undefined: the default list. */
-  constructor(networks: readonly string[] | undefined) {
-    this.#denied = listOf(networks ?? DENIED_BY_DEFAULT);
-    // Whoever owns a name could let it lead to this machine. An address in the config, or localhost, is meant.
-    this.#deniedToNames = listOf(networks === undefined ? LOOPBACK : []);
-  }
-
-  /** Why not, in words; undefined where `host` may be reached at this address. */
-  refusal(host: string, address: string): string | undefined {
-    const isDenied =
-      isIn(this.#denied, address) || (isForeignName(host) && isIn(this.#deniedToNames, address));
-    if (!isDenied) return undefined;
+/** Undefined: the default list. */
+function rulesOf(networks: readonly string[] | undefined): AddressRules {
+  const denied = listOf(networks ?? DENIED_BY_DEFAULT);
+  // Whoever owns a name could let it lead to this machine. An address in the config, or localhost, is meant.
+  const deniedToNames = listOf(networks === undefined ? LOOPBACK : []);
+  return (host, address) => {
+    if (!isIn(denied, address) && !(isForeignName(host) && isIn(deniedToNames, address))) return undefined;
     const where = host === address ? address : `${address}, the address of ${host}`;
     return `no poll may connect to ${where}: see deny_addresses`;
-  }
+  };
 }
 
 function isForeignName(host: string): boolean {

@@ -119,9 +119,9 @@ export class ConnectionAttempt {
       clearTimeout(timer),
     );
     this.#timer.enter("connect");
-    const allowed = found.filter(({ address }) => addresses.refusal(hostname, address) === undefined);
+    const allowed = found.filter(({ address }) => addresses(hostname, address) === undefined);
     if (allowed.length > 0) return allowed;
-    throw new WireError("connect", addresses.refusal(hostname, found[0]?.address ?? "") ?? "");
+    throw new WireError("connect", addresses(hostname, found[0]?.address ?? "") ?? "");
   }
 
   #connected(socket: Socket): void {

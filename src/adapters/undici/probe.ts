@@ -33,7 +33,7 @@ export type ProbeOptions = RequestParts & {
   readonly onWarning: (message: string) => void;
 };
 
-/** Refused where the TLS files, the proxy or the static headers cannot be used. */
+/** Refused where the TLS files or the proxy cannot be used. */
 export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
   const { upstream, environment, clock, names, onWarning, userAgent } = options;
   try {

@@ -1,4 +1,4 @@
-import { validateHeaderName, validateHeaderValue } from "node:http";
+import { validateHeaderValue } from "node:http";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Auth, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
 import type { Stream } from "../../core/exchange/stream.ts";
@@ -40,24 +40,10 @@ export type Endpoint = Pick<
   readonly expect: Pick<Upstream["expect"], "maxBodyBytes"> & Partial<Pick<Upstream["expect"], "status">>;
 };
 
-/** Headers that frame a request or name its target: only undici writes them. */
-const RESERVED: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 /** Throws a WireError where the key cannot be sent as it is. */
 export type BuildRequest = (key: string | undefined, pollId: string | undefined, clock: Clock) => WireRequest;
 
-/** Builds the requests of an upstream or a token endpoint. Throws one sentence where a static header cannot be sent. */
+/** Builds the requests of an upstream or a token endpoint. */
 export function requestBuilder(
   upstream: Endpoint,
   userAgent: string,
@@ -109,28 +95,11 @@ function staticHeaders(
     ["accept-encoding", ["Accept-Encoding", stream === undefined ? ACCEPTED_ENCODINGS : "identity"]],
     ["content-type", ["Content-Type", upstream.payload?.type ?? "application/json"]],
   ]);
-  for (const [name, value] of Object.entries(upstream.headers)) {
-    const lower = name.toLowerCase();
-    if (RESERVED.has(lower) || !isSendable(name, value)) {
-      throw new Error(
-        `cannot send the headers of ${upstream.name}: "${name}" must be a free name and one line of text`,
-      );
-    }
-    headers.set(lower, [name, value]);
-  }
+  for (const [name, value] of Object.entries(upstream.headers))
+    headers.set(name.toLowerCase(), [name, value]);
   const credentials = forwardProxy?.authorization;
   if (credentials !== undefined) headers.set("proxy-authorization", ["Proxy-Authorization", credentials]);
   return headers;
-}
-
-function isSendable(name: string, value: string): boolean {
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 type Authorized = {
@@ -192,8 +161,12 @@ function encodeFormPart(part: string): string {
 }
 
 function keyHeader(name: string, value: string): readonly [string, string] {
-  if (isSendable(name, value)) return [name, value];
-  throw new WireError("bug", "the key contains characters that a header cannot carry");
+  try {
+    validateHeaderValue(name, value);
+    return [name, value];
+  } catch {
+    throw new WireError("bug", "the key contains characters that a header cannot carry");
+  }
 }
 
 /** As a form does, except for spaces: not every server reads "+" as a space. */

@@ -66,18 +66,16 @@ export async function findRoute(
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now(), onWarning) : undefined,
     names,
     addresses,
-    refusal: refusalOfWritten([proxy?.host, host], addresses),
+    refusal: refusalOf(proxy?.host ?? "", addresses) ?? refusalOf(host, addresses),
     lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
     isLong: upstream.connection === "reuse" || upstream.timeoutMs > ALIVE_AFTER_MS,
   };
 }
 
-function refusalOfWritten(hosts: readonly (string | undefined)[], rules: AddressRules): string | undefined {
-  return hosts.flatMap((host) => {
-    const refusal = host === undefined || isIP(host) === 0 ? undefined : rules.refusal(host, host);
-    return refusal ?? [];
-  })[0];
+/** Of a name, only its addresses can be refused. */
+function refusalOf(host: string, rules: AddressRules): string | undefined {
+  return isIP(host) === 0 ? undefined : rules(host, host);
 }
 
 /**

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { AddressRules, addressRulesOf } from "../../../src/adapters/undici/address-rules.ts";
+import { addressRulesOf } from "../../../src/adapters/undici/address-rules.ts";
 import type { Names } from "../../../src/adapters/undici/route.ts";
 import { leadsTo, namesBy } from "../../support/names.ts";
 import { answer } from "../../support/raw-upstream.ts";
 import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
 
 const isDenied = (host: string, address: string, networks?: readonly string[]): boolean =>
-  new AddressRules(networks).refusal(host, address) !== undefined;
+  addressRulesOf(networks)(host, address) !== undefined;
 
 describe("by default", () => {
   test.each([
@@ -82,13 +82,13 @@ test("what the config says takes the place of the default, without exceptions", 
 test("thousands of upstreams have one list between them, until the config has another", () => {
   expect(addressRulesOf(undefined)).toBe(addressRulesOf(undefined));
   expect(addressRulesOf(["10.0.0.0/8"])).toBe(addressRulesOf(["10.0.0.0/8"]));
-  expect(addressRulesOf([]).refusal("api.internal", "10.1.2.3")).toBeUndefined();
-  expect(addressRulesOf(["10.0.0.0/8"]).refusal("api.internal", "10.1.2.3")).toBeDefined();
+  expect(addressRulesOf([])("api.internal", "10.1.2.3")).toBeUndefined();
+  expect(addressRulesOf(["10.0.0.0/8"])("api.internal", "10.1.2.3")).toBeDefined();
   expect(addressRulesOf([])).not.toBe(addressRulesOf(undefined));
 });
 
 test("an address that is refused is named with the host that leads to it", () => {
-  const rules = new AddressRules(undefined);
+  const rules = addressRulesOf(undefined);
   const pairs = [
     ["api.example.test", "127.0.0.1"],
     ["localhost", "127.0.0.1"],
@@ -98,7 +98,7 @@ test("an address that is refused is named with the host that leads to it", () =>
   ] as const;
   const said = (host: string): string =>
     `no poll may connect to 127.0.0.1, the address of ${host}: see deny_addresses`;
-  expect(pairs.map(([host, address]) => rules.refusal(host, address))).toEqual([
+  expect(pairs.map(([host, address]) => rules(host, address))).toEqual([
     said("api.example.test"),
     undefined,
     undefined,
