@@ -77,10 +77,13 @@ function ifRead<Value>(
 /** `1m`: some write the window where the limit belongs. */
 const PERIOD = /^\d{1,4}[smhd]$/;
 
-/** A limit of 0 is not accepted: with no request at all, nobody would see it rise again. */
+/**
+ * A limit of 0 is not accepted: with no request at all, nobody would see it rise again. In a list, it says that there is
+ * none in this window: Brave, `20, 0`.
+ */
 function asLimits(text: string): { readonly limits: readonly Amount[] } | undefined {
   const limits = amountsOf(text);
-  return limits?.every(({ amount }) => amount > 0) === true ? { limits } : undefined;
+  return limits?.some(({ amount }) => amount > 0) === true ? { limits } : undefined;
 }
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
@@ -241,7 +244,7 @@ function familiesIn(draft: Draft): readonly LimitFamily[] {
       resetMs: resetMs ?? (isAboutFirst ? longestMs : undefined),
       resource: remaining[index]?.resource ?? draft.resource,
     };
-  });
+  }).filter(({ limit }) => limit !== 0);
 }
 
 /** A limit that is not told is what is left and what is used together, or else what is refilled. */

@@ -100,8 +100,8 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
 
 /** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. */
 function unnamedPolicies(text: string, before: number): readonly LimitFamily[] | undefined {
-  const amounts = amountsOf(text);
-  if (amounts?.every(({ amount }) => amount >= 1) !== true) return undefined;
+  const amounts = amountsOf(text)?.filter(({ amount }) => amount > 0) ?? [];
+  if (amounts.length === 0 || amounts.some(({ amount }) => amount < 1)) return undefined;
   return amounts.map(({ amount, perMs }, index) => ({
     ...UNTOLD,
     key: `policy ${before + index}`,
