@@ -107,7 +107,7 @@ export const RULES: readonly Rule[] = [
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
   { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
-  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE, isLong: true },
+  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
   // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
   {
     ...QUOTA,
@@ -163,9 +163,7 @@ export const RULES: readonly Rule[] = [
   // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"
   { ...KEY, on: OURS_NOT_500, near: within(3, w.AUTH, w.BAD | w.DUE) },
   // OpenAI, 401: "account_deactivated". Google, 403: "Consumer 'api_key:…' has been suspended."
-  { ...KEY, on: OURS_NOT_500, near: within(7, w.ACCOUNT, w.CLOSED) },
-  // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
-  { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
+  { ...KEY, on: OURS_NOT_500, near: within(7, w.ACCOUNT, w.CLOSED), unlessAnywhere: w.BILL },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
 ];

@@ -21,9 +21,9 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 
 /** A time is one to wait for only near one of these words, in the same sentence. */
 const ASKS =
-  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b/;
+  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b|\bonly\b.{1,40} after:? $/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
+  /\b(?:in|after|for|until|till|at|on|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
@@ -32,12 +32,12 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedW
   let wait = NO_WAIT;
   let times = 0;
   for (const sentence of sentences) {
-    if (!/\d|\ban? /i.test(sentence.text)) continue;
+    if (!/\d|\b(?:an?|one) /i.test(sentence.text)) continue;
     const text = sentence.text
       .toLowerCase()
       .replaceAll(/['’]/g, "")
       .replaceAll(/(?:[\s_"`*()]|-(?!\d))+/g, " ")
-      .replaceAll(/\ban? (?=(?:second|minute|hour|day)\b)/g, "1 ");
+      .replaceAll(/\b(?:an?|one) (?=(?:second|minute|hour|day)\b)/g, "1 ");
     for (const match of text.matchAll(BEFORE_TIME)) {
       times += 1;
       if (times > MOST_TIMES) return wait;

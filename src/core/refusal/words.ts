@@ -59,6 +59,8 @@ const OWES =
   "arrear arrearage overdue good_standing spending_limit spend_limit spending_cap spend_cap top_up 欠费 充值";
 const IS_NOBODY =
   "unauthorized unauthenticated unauth not_authenticated not_authed please_authenticate no_auth authentication_fails";
+/** RFC 6749, 5.2: what a token endpoint says with 400. */
+const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
 const USED_UP = "used_up used_all ran_out run_out";
 
 export const FUNDS: number = setOf(`
@@ -68,14 +70,14 @@ export const FUNDS: number = setOf(`
 export const BILL: number = setOf(`payment billing invoice bill ${OWES}`);
 export const DUE: number = setOf(`
   required be_enabled past_due due failed fail failure hard_limit inactive disabled error issue not_active
-  not_enabled unpaid 失败 ${OWES} ${IS_NOBODY}`);
+  not_enabled unpaid 失败 ${OWES}`);
 export const PLAN: number = setOf("plan trial subscription tier free");
 export const QUOTA: number = setOf(`
-  quota allocation allowance allotment insufficient_token ${pairs("plan key account total bandwidth usage", "limit cap")}
+  quota allocation allowance allotment insufficient_token cap ${pairs("plan key account total bandwidth usage", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
-  limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
+  limit limited ratelimit number_of threshold max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
   triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
@@ -111,8 +113,8 @@ export const KEY: number = setOf(`
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
   accesskey access_token accesstoken auth_token authentication_token authorization_token bearer_token
-  api_token oauth_token security_token subscription_key credential personal_access_token server_token 令牌 密钥
-  密鑰 秘钥`);
+  api_token oauth_token security_token refresh_token subscription_key credential personal_access_token server_token
+  令牌 密钥 密鑰 秘钥 ${NO_GRANT}`);
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
@@ -121,7 +123,7 @@ export const BAD: number = setOf(`
   unrecognized provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
   錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч* истек* истёк* ungültig*
   falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido non_valida no_es_válida no_es_válido
-  no_válida no_válido não_válida não_válido expirad*`);
+  no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled inactive restricted banned expired ended is_over cancel*`);
 export const AUTH: number = setOf(`
@@ -150,7 +152,7 @@ export const BUSY: number = setOf(`
   overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
 export const A_VALUE: number = setOf(`
   ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be
-  should_be should_not_be one_of is_required field batch
+  should_be should_not_be one_of is_required field batch entries item
   amount parameter charged card transfer disk memory filesystem inode depth length size context dimension
   resource_limit server_limit`);
 export const ELSEWHERE: number = setOf(`
