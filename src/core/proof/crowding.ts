@@ -9,15 +9,12 @@
  */
 
 import { sendersByBudget } from "../budget/needs.ts";
-import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import type { Budget, Config, Fleet, Upstream } from "../config/config.ts";
 import { leaseRatesOf } from "./numbers.ts";
 import { type Ask, allServedInTime, asksOf, paceOf } from "./pace.ts";
 
-type Watched = {
-  readonly budgets: readonly Budget[];
-  readonly upstreams: readonly Upstream[];
-  readonly fleet?: Fleet | undefined;
-};
+/** So much of a config decides whether it fits. */
+export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Config, "fleet">>;
 
 type Senders = ReadonlyMap<string, readonly Upstream[]>;
 
@@ -33,7 +30,7 @@ function isCrowded(budget: Budget, config: Watched, byBudget: Senders): boolean 
   const idle = senders.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
   if (idle.length === 0) return false;
   const asks = [...asksOf(senders), ...idle];
-  return !allServedInTime(asks, paceOf(leaseRatesOf(budget.rates, budget.share, config.fleet)));
+  return !allServedInTime(asks, paceOf(leaseRatesOf(budget, config.fleet)));
 }
 
 /** A turn that stands idle counts as a part of one: the other budget's pace gap may be the shorter one. */
@@ -48,8 +45,8 @@ function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudge
   return asksOf([upstream]).map((ask) => ({ ...ask, count: ask.count * part }));
 }
 
-function gapOf({ rates, share }: Budget, fleet: Fleet | undefined): number {
-  return paceOf(leaseRatesOf(rates, share, fleet)).gapMs;
+function gapOf(budget: Budget, fleet: Fleet | undefined): number {
+  return paceOf(leaseRatesOf(budget, fleet)).gapMs;
 }
 
 /** An upstream that has a budget for itself waits there for nobody. */

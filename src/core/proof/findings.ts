@@ -4,9 +4,14 @@ import { formatUnits } from "../config/price.ts";
 import { listing } from "../text/listing.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { Group } from "../fleet/groups.ts";
-import { vantagesOf } from "../fleet/parts.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
-import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
+import {
+  type BudgetProof,
+  type BudgetUse,
+  leaseRatesOf,
+  type QuotaProof,
+  type RateProof,
+} from "./numbers.ts";
 import { allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 export type Subject =
@@ -18,17 +23,13 @@ export type Subject =
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
-export function faultsOf(
-  proof: BudgetProof,
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): readonly Finding[] {
+export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[] {
+  const { budget } = use;
   const faults: Finding[] = [];
   const broken = proof.fits
     ? []
     : [...proof.rates.entries()].filter(([, { cap, headroom }]) => cap < 1 || headroom < 0);
-  const advice = broken.length === 0 ? "" : adviceForRates(budget, upstreams, fleet);
+  const advice = broken.length === 0 ? "" : adviceForRates(use);
   for (const [index, rate] of broken) {
     const subject: Subject = { kind: "rate", budget: budget.name, index };
     const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
@@ -37,8 +38,7 @@ export function faultsOf(
   for (const early of spentEarly(proof)) {
     if (early.quota.onExhaust === "stop") continue;
     const kind = kindOf(early);
-    const way = adviceForQuota(early, upstreams, vantagesOf(fleet));
-    const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early)}: ${way}`;
+    const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early)}: ${adviceForQuota(early, use)}`;
     faults.push({ subject: { kind, budget: budget.name }, message });
   }
   return faults;
@@ -109,12 +109,8 @@ export function priceFaults(
   }));
 }
 
-export function warningsOf(
-  proof: BudgetProof,
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): readonly Finding[] {
+export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[] {
+  const { budget, upstreams, fleet } = use;
   const subject: Subject = { kind: "budget", budget: budget.name };
   if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
   const warnings: Finding[] = [];
@@ -123,7 +119,7 @@ export function warningsOf(
     const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(early)}`;
     warnings.push({ subject: { kind: kindOf(early), budget: budget.name }, message });
   }
-  warnings.push(...tightness(proof, budget, upstreams, fleet));
+  warnings.push(...tightness(proof, use));
   const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));
   if (fleet !== undefined && wholes.length > 0) {
     const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...wholes), fleet)}`;
@@ -139,16 +135,11 @@ function reserveThatDoes(cap: number, { replicas }: Fleet): string {
 }
 
 /** A lease is held for its poll and then a window. So slots that fill the cap exactly, or the pace, fall behind. */
-function tightness(
-  proof: BudgetProof,
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): readonly Finding[] {
+function tightness(proof: BudgetProof, { budget, upstreams, fleet }: BudgetUse): readonly Finding[] {
   if (!proof.fits) return [];
   const asks = asksOf(upstreams);
   const pollMs = Math.max(...upstreams.map(({ timeoutMs }) => timeoutMs)) + budget.lingerMs;
-  const slowPace = paceOf(leaseRatesOf(budget.rates, budget.share, fleet), pollMs);
+  const slowPace = paceOf(leaseRatesOf(budget, fleet), pollMs);
   const isSlowInTime = allServedInTime(asks, slowPace);
   const warnings: Finding[] = [];
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {

@@ -68,71 +68,59 @@ export type BudgetProof = {
   readonly requestsPer30d: number;
 };
 
-/** As if each allowed a request, so that what is printed of a budget that does not fit has numbers. */
-function pacedRatesOf(budget: Budget, fleet: Fleet | undefined): readonly LeaseRate[] {
-  const rates = leaseRatesOf(budget.rates, budget.share, fleet);
-  return rates.map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
-}
+/** A budget and all who send on it. */
+export type BudgetUse = {
+  readonly budget: Budget;
+  readonly upstreams: readonly Upstream[];
+  readonly fleet?: Fleet | undefined;
+};
 
-export function proveBudget(
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): BudgetProof {
+export function proveBudget(use: BudgetUse): BudgetProof {
+  const { budget, upstreams, fleet } = use;
   const vantages = vantagesOf(fleet);
-  const requestsPer30d = upstreams.reduce(
-    (sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30 * vantages,
-    0,
-  );
-  const rates = budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet));
-  const uncountedMs = longestTimeoutOf(upstreams) + budget.lingerMs;
-  const { rule, waitMs } = startOf(budget, uncountedMs, 1 / vantages);
-  const turns = proveTurns(budget, upstreams, fleet);
+  const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
+  const { rule, waitMs } = startOf(budget, longestTimeoutMs + budget.lingerMs, 1 / vantages);
+  const rates = budget.rates.map((rate) => proveRate(rate, use));
+  const turns = proveTurns(use);
+  // As if each allowed a request, so that what is printed of a budget that does not fit has numbers.
+  const paced = rates.map(({ rate, cap }) => ({ perMs: rate.perMs, cap: Math.max(1, cap) }));
   return {
     budget: budget.name,
     share: budget.share,
     fits: rates.every(({ cap }) => cap >= 1) && turns?.inTime !== false,
     rates,
     turns,
-    paceGapMs: paceGapMs(pacedRatesOf(budget, fleet)),
+    paceGapMs: paceGapMs(paced),
     coldStart: { rule, waitMs },
-    quota: budget.quota && proveQuota(budget.quota, upstreams, vantages, () => 1),
-    spend: proveSpend(budget, upstreams, vantages),
-    requestsPer30d,
+    quota: budget.quota && proveQuota(budget.quota, use, () => 1),
+    spend: proveSpend(use),
+    requestsPer30d: upstreams.reduce(
+      (sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30 * vantages,
+      0,
+    ),
   };
 }
 
+type Rates = Pick<Budget, "rates" | "share">;
+
 /** The leases of a budget allow so much; where each replica polls all, those of one of them. */
-export function leaseRatesOf(
-  rates: readonly Rate[],
-  share: number,
-  fleet: Fleet | undefined,
-): readonly LeaseRate[] {
-  return ratesOfPart({ rates, share }, 1 / vantagesOf(fleet));
+export function leaseRatesOf(budget: Rates, fleet: Fleet | undefined): readonly LeaseRate[] {
+  return ratesOfPart(budget, 1 / vantagesOf(fleet));
 }
 
 /** Room in every window for all that may be asked for in it, or a pace that serves it in time. */
-export function fitsRates(
-  rates: readonly Rate[],
-  share: number,
-  asks: readonly Ask[],
-  fleet: Fleet | undefined,
-): boolean {
-  const leaseRates = leaseRatesOf(rates, share, fleet);
-  if (leaseRates.some(({ cap }) => cap < 1)) return false;
-  return haveRoom(leaseRates, asks) || allServedInTime(asks, paceOf(leaseRates));
+export function fitsRates(budget: Rates, asks: readonly Ask[], fleet?: Fleet): boolean {
+  const rates = leaseRatesOf(budget, fleet);
+  if (rates.some(({ cap }) => cap < 1)) return false;
+  return haveRoom(rates, asks) || allServedInTime(asks, paceOf(rates));
 }
 
 function haveRoom(rates: readonly LeaseRate[], asks: readonly Ask[]): boolean {
   return rates.every(({ perMs, cap }) => requestsWithin(asks, perMs) <= cap);
 }
 
-function proveTurns(
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): TurnsProof | undefined {
-  const rates = leaseRatesOf(budget.rates, budget.share, fleet);
+function proveTurns({ budget, upstreams, fleet }: BudgetUse): TurnsProof | undefined {
+  const rates = leaseRatesOf(budget, fleet);
   const asks = asksOf(upstreams);
   if (rates.some(({ cap }) => cap < 1) || haveRoom(rates, asks)) return undefined;
   const pace = paceOf(rates);
@@ -144,19 +132,14 @@ function proveTurns(
   };
 }
 
-function proveRate(
-  rate: Rate,
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  fleet: Fleet | undefined,
-): RateProof {
-  const cap = leaseRatesOf([rate], budget.share, fleet)[0]?.cap ?? 0;
+function proveRate(rate: Rate, { budget: { share }, upstreams, fleet }: BudgetUse): RateProof {
+  const cap = leaseRatesOf({ rates: [rate], share }, fleet)[0]?.cap ?? 0;
   const demands = upstreams.map(({ name, schedule, confirm }) => {
     const slots = cronOf(schedule).mostWithin(rate.perMs);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
-  const whole = capOf(rate, budget.share);
+  const whole = capOf(rate, share);
   const part = fleet?.mode === "everywhere" && {
     part: { replicas: fleet.replicas, whole, withoutRedis: ofPart(whole, sharesOf(fleet).seat) },
   };
@@ -165,28 +148,21 @@ function proveRate(
 
 function proveQuota(
   quota: Quota,
-  upstreams: readonly Upstream[],
-  vantages: number,
+  { upstreams, fleet }: BudgetUse,
   unitsOf: (upstream: Upstream) => number,
 ): QuotaProof {
-  const scheduled = upstreams.reduce(
-    (sum, upstream) => sum + cronOf(upstream.schedule).mostWithin(quota.perMs) * vantages * unitsOf(upstream),
+  const ofOne = upstreams.reduce(
+    (sum, upstream) => sum + cronOf(upstream.schedule).mostWithin(quota.perMs) * unitsOf(upstream),
     0,
   );
+  const scheduled = ofOne * vantagesOf(fleet);
   const dearest = Math.max(0, ...upstreams.map(unitsOf));
   return { quota, scheduled, dearest, spentEarly: scheduled > quota.most };
 }
 
-function proveSpend(
-  { spend }: Budget,
-  upstreams: readonly Upstream[],
-  vantages: number,
-): QuotaProof | undefined {
-  const currency = upstreams.find(({ price }) => price !== undefined)?.price?.currency;
+function proveSpend(use: BudgetUse): QuotaProof | undefined {
+  const { spend } = use.budget;
+  const currency = use.upstreams.find(({ price }) => price !== undefined)?.price?.currency;
   if (spend === undefined || currency === undefined) return undefined;
-  return { ...proveQuota(spend, upstreams, vantages, ({ price }) => mostOf(price)), currency };
-}
-
-function longestTimeoutOf(upstreams: readonly Upstream[]): number {
-  return Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
+  return { ...proveQuota(spend, use, ({ price }) => mostOf(price)), currency };
 }

@@ -1,10 +1,10 @@
 /** Whether a config fits the limits of its upstreams, checked before any request is sent. */
 
-import type { Budget, Config, Fleet, Upstream } from "../config/config.ts";
+import type { Config, Upstream } from "../config/config.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
-import { crowdedBudgets } from "./crowding.ts";
+import { crowdedBudgets, type Watched } from "./crowding.ts";
 import { type Group, groupsOf } from "../fleet/groups.ts";
 import { type Finding, crowdedWarning, faultsOf, largeGroups, priceFaults, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
@@ -24,11 +24,7 @@ export type Proof = {
   readonly warnings: readonly Finding[];
 };
 
-export function prove(config: {
-  readonly budgets: readonly Budget[];
-  readonly upstreams: readonly Upstream[];
-  readonly fleet?: Fleet | undefined;
-}): Proof {
+export function prove(config: Watched): Proof {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [...priceFaults(config.budgets, sendersByBudget(config.upstreams))];
   const groups = config.fleet?.mode === "shard" ? groupsOf(config.upstreams) : [];
@@ -36,11 +32,11 @@ export function prove(config: {
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
-    const upstreams = byBudget.get(budget.name) ?? [];
-    const proof = proveBudget(budget, upstreams, config.fleet);
+    const use = { budget, upstreams: byBudget.get(budget.name) ?? [], fleet: config.fleet };
+    const proof = proveBudget(use);
     budgets.push(proof);
-    faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
-    warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
+    faults.push(...faultsOf(proof, use));
+    warnings.push(...warningsOf(proof, use));
     if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
   const stalledAfterMs = stallTimes(config);
@@ -59,10 +55,7 @@ export function prove(config: {
  * After how long without a poll an upstream of this config is stalled: three of its longest gaps, and a minute. A budget
  * that a reload adds is silent until nothing of a former life can count, so without that silence every reload could page.
  */
-export function stallTimes({
-  budgets,
-  upstreams,
-}: Pick<Config, "budgets" | "upstreams">): (upstream: Upstream) => number {
+export function stallTimes({ budgets, upstreams }: Watched): (upstream: Upstream) => number {
   const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
   const silentMs = new Map(
     budgets.map(({ name, rates, lingerMs }) => [

@@ -115,10 +115,8 @@ test("room in every window for all that is asked for in it is enough, as it alwa
         });
         expect(
           fitsRates(
-            rates,
-            1,
+            { rates, share: 1 },
             plan.map((each) => askOf(each)),
-            undefined,
           ),
         ).toBe(true);
       },
@@ -150,6 +148,6 @@ test("leases are held 0.1 % longer than their window, and a plan that has no roo
     // So that slots which come at once must take turns.
     { requests: 1, perMs: 1_000, label: "1s" },
   ];
-  expect(fitsRates(rates, 1, [hourly(998)], undefined)).toBe(true);
-  expect(fitsRates(rates, 1, [hourly(999)], undefined)).toBe(false);
+  expect(fitsRates({ rates, share: 1 }, [hourly(998)])).toBe(true);
+  expect(fitsRates({ rates, share: 1 }, [hourly(999)])).toBe(false);
 });

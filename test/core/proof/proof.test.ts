@@ -271,7 +271,7 @@ test("no stretch of a plan with headroom asks for more than the cap, even if eve
     fc.property(plan, windowMs, fc.integer({ min: 1, max: 2000 }), (plan, perMs, requests) => {
       const upstreams = plan.map((part, index) => upstream({ name: `u${index}`, ...part }));
       const given = budget({ rates: [{ requests, perMs, label: "w" }], share: 1 });
-      const proof = proveBudget(given, upstreams, undefined);
+      const proof = proveBudget({ budget: given, upstreams });
       if ((proof.rates[0]?.headroom ?? -1) < 0) return;
       fitted += 1;
       expect(proof.fits).toBe(true);
