@@ -15,7 +15,8 @@ export const MOST_LEVELS_JUDGED = 400;
 
 /** The first rule that does not hold. */
 export type Broken = {
-  readonly path: Place | undefined;
+  /** Names, and positions in lists; the innermost comes first, as it is added to on the way out. */
+  readonly path: (string | number)[];
   readonly rule: Rule;
   /** Undefined where there is nothing. */
   readonly value: unknown;
@@ -24,15 +25,6 @@ export type Broken = {
   /** Where each of several alternatives is broken by this very value: the rule that each has for it. */
   readonly alternatives?: readonly Rule[];
 };
-
-/** Names, and positions in lists. */
-type Place = { readonly step: string | number; readonly next: Place | undefined };
-
-export function stepsOf(place: Place | undefined): readonly (string | number)[] {
-  const steps: (string | number)[] = [];
-  for (let at = place; at !== undefined; at = at.next) steps.push(at.step);
-  return steps;
-}
 
 /** Undefined where it keeps the contract, and in any case where no steps are left. */
 export function judgeByContract(
@@ -53,6 +45,14 @@ export function judgeByContract(
 class OutOfSteps extends Error {}
 
 const NEVER: Rule = { kind: "never" };
+
+type Of<Kind extends Rule["kind"]> = Rule & { readonly kind: Kind };
+
+/** What breaks all others is inside of the value, or in one of several schemas. */
+type Simple = Exclude<
+  Rule,
+  Of<"required" | "properties" | "names" | "items" | "all" | "any" | "one" | "if" | "unevaluated">
+>;
 
 /** The rules of a schema have looked at these; `unevaluated` is about the rest. */
 class Seen {
@@ -108,38 +108,8 @@ class Judge {
     if (this.#steps.left < 0) throw new OutOfSteps();
   }
 
-  #rule(rule: Rule, value: unknown, seen: Seen | undefined): Broken | undefined {
+  #rule(rule: Rule, value: unknown, seen?: Seen): Broken | undefined {
     switch (rule.kind) {
-      case "never":
-        return { path: undefined, rule, value };
-      case "type":
-        return brokenUnless(
-          rule.types.some((type) => isOfType(value, type)),
-          rule,
-          value,
-        );
-      case "values":
-        return brokenUnless(
-          rule.values.some((each) => this.#areEqual(each, value)),
-          rule,
-          value,
-        );
-      case "least":
-        return brokenUnless(typeof value !== "number" || value >= rule.number, rule, value);
-      case "most":
-        return brokenUnless(typeof value !== "number" || value <= rule.number, rule, value);
-      case "above":
-        return brokenUnless(typeof value !== "number" || value > rule.number, rule, value);
-      case "below":
-        return brokenUnless(typeof value !== "number" || value < rule.number, rule, value);
-      case "multiple":
-        return brokenUnless(typeof value !== "number" || isMultiple(value, rule.number), rule, value);
-      case "size":
-        return brokenUnless(this.#hasSize(rule, value), rule, value);
-      case "pattern":
-        return brokenUnless(typeof value !== "string" || this.#matches(rule.pattern, value), rule, value);
-      case "unique":
-        return brokenUnless(!isList(value) || this.#areUnique(value), rule, value);
       case "required":
         return this.#required(rule, value);
       case "properties":
@@ -148,25 +118,55 @@ class Judge {
         return this.#names(rule, value);
       case "items":
         return this.#items(rule, value, seen);
-      case "contains":
-        return this.#contains(rule, value, seen);
       case "all":
         return this.#all(rule, value, seen);
       case "any":
       case "one":
         return this.#alternatives(rule, value, seen);
-      case "not":
-        return brokenUnless(this.judge(rule.schema, value) !== undefined, rule, value);
       case "if":
         return this.#if(rule, value, seen);
       case "unevaluated":
         return this.#unevaluated(rule, value, seen);
       default:
+        return brokenUnless(this.#holds(rule, value, seen), rule, value);
+    }
+  }
+
+  /** Of a value as a whole. */
+  #holds(rule: Simple, value: unknown, seen?: Seen): boolean {
+    switch (rule.kind) {
+      case "never":
+        return false;
+      case "type":
+        return rule.types.some((type) => isOfType(value, type));
+      case "values":
+        return rule.values.some((each) => this.#areEqual(each, value));
+      case "least":
+        return typeof value !== "number" || value >= rule.number;
+      case "most":
+        return typeof value !== "number" || value <= rule.number;
+      case "above":
+        return typeof value !== "number" || value > rule.number;
+      case "below":
+        return typeof value !== "number" || value < rule.number;
+      case "multiple":
+        return typeof value !== "number" || isMultiple(value, rule.number);
+      case "size":
+        return this.#hasSize(rule, value);
+      case "pattern":
+        return typeof value !== "string" || this.#matches(rule.pattern, value);
+      case "unique":
+        return !isList(value) || this.#areUnique(value);
+      case "contains":
+        return this.#contains(rule, value, seen);
+      case "not":
+        return this.judge(rule.schema, value) !== undefined;
+      default:
         return rule satisfies never;
     }
   }
 
-  #hasSize({ of, min = 0, max = Infinity }: Rule & { kind: "size" }, value: unknown): boolean {
+  #hasSize({ of, min = 0, max = Infinity }: Of<"size">, value: unknown): boolean {
     let count: number;
     if (of === "text" && typeof value === "string") count = this.#charactersIn(value, min, max);
     else if (of === "list" && isList(value)) count = value.length;
@@ -197,29 +197,22 @@ class Judge {
     return keys;
   }
 
-  #required({ names, when }: Rule & { kind: "required" }, value: unknown): Broken | undefined {
+  #required({ names, when }: Of<"required">, value: unknown): Broken | undefined {
     if (!isObject(value) || (when !== undefined && !Object.hasOwn(value, when))) return undefined;
     this.#spend(names.length);
     const missing = names.find((name) => !Object.hasOwn(value, name));
     if (missing === undefined) return undefined;
-    return {
-      path: { step: missing, next: undefined },
-      rule: { kind: "required", names: [missing], when },
-      value: undefined,
-    };
+    return { path: [missing], rule: { kind: "required", names: [missing], when }, value: undefined };
   }
 
-  #properties(
-    { names, named, matching, others }: Rule & { kind: "properties" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #properties(rule: Of<"properties">, value: unknown, seen?: Seen): Broken | undefined {
     if (!isObject(value)) return undefined;
+    const { names, matching, others } = rule;
     const isNamedOnly = others === undefined && matching.length === 0;
     if (isNamedOnly) this.#spend(names.length >> 1);
     for (const name of isNamedOnly ? names : this.#keysOf(value)) {
       if (isNamedOnly && !Object.hasOwn(value, name)) continue;
-      for (const schema of this.#schemasOf(name, named, matching, others)) {
+      for (const schema of this.#schemasOf(name, rule)) {
         const broken = this.#inside(name, schema, value[name], seen);
         if (broken !== undefined) return broken;
       }
@@ -227,32 +220,23 @@ class Judge {
     return undefined;
   }
 
-  #schemasOf(
-    name: string,
-    named: Readonly<Record<string, number>>,
-    matching: readonly (readonly [string, number])[],
-    others: number | undefined,
-  ): readonly number[] {
+  #schemasOf(name: string, { named, matching, others }: Of<"properties">): readonly number[] {
     const own = Object.hasOwn(named, name) ? named[name] : undefined;
     const matched = matching.filter(([pattern]) => this.#matches(pattern, name)).map(([, schema]) => schema);
     const schema = own ?? (matched.length === 0 ? others : undefined);
     return schema === undefined ? matched : [schema, ...matched];
   }
 
-  #names({ schema }: Rule & { kind: "names" }, value: unknown): Broken | undefined {
+  #names({ schema }: Of<"names">, value: unknown): Broken | undefined {
     if (!isObject(value)) return undefined;
     for (const name of this.#keysOf(value)) {
       const broken = this.judge(schema, name);
-      if (broken !== undefined) return { ...broken, path: { step: name, next: undefined }, isName: true };
+      if (broken !== undefined) return { ...broken, path: [name], isName: true };
     }
     return undefined;
   }
 
-  #items(
-    { first, rest }: Rule & { kind: "items" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #items({ first, rest }: Of<"items">, value: unknown, seen?: Seen): Broken | undefined {
     if (!isList(value)) return undefined;
     const end = rest === undefined ? Math.min(first.length, value.length) : value.length;
     for (let at = 0; at < end; at += 1) {
@@ -265,24 +249,19 @@ class Judge {
     return undefined;
   }
 
-  #contains(rule: Rule & { kind: "contains" }, value: unknown, seen: Seen | undefined): Broken | undefined {
-    if (!isList(value)) return undefined;
-    const { schema, min = 1, max } = rule;
+  #contains({ schema, min = 1, max }: Of<"contains">, value: unknown, seen?: Seen): boolean {
+    if (!isList(value)) return true;
     let count = 0;
     for (let at = 0; at < value.length; at += 1) {
       if (this.judge(schema, value[at]) !== undefined) continue;
       count += 1;
       seen?.positions.add(at);
-      if (max === undefined && seen === undefined && count >= min) return undefined;
+      if (max === undefined && seen === undefined && count >= min) return true;
     }
-    return brokenUnless(count >= min && (max === undefined || count <= max), rule, value);
+    return count >= min && (max === undefined || count <= max);
   }
 
-  #all(
-    { schemas, when }: Rule & { kind: "all" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #all({ schemas, when }: Of<"all">, value: unknown, seen?: Seen): Broken | undefined {
     if (when !== undefined && !(isObject(value) && Object.hasOwn(value, when))) return undefined;
     for (const schema of schemas) {
       const broken = this.judge(schema, value, seen);
@@ -291,26 +270,22 @@ class Judge {
     return undefined;
   }
 
-  #alternatives(
-    rule: Rule & { kind: "any" | "one" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #alternatives(rule: Of<"any" | "one">, value: unknown, seen?: Seen): Broken | undefined {
     const alternatives: Rule[] = [];
     let count = 0;
     for (const schema of rule.schemas) {
       const broken = this.#tried(schema, value, seen);
       if (broken === undefined) count += 1;
-      else if (broken.path === undefined) alternatives.push(broken.rule);
+      else if (broken.path.length === 0) alternatives.push(broken.rule);
       if (count > 0 && rule.kind === "any" && seen === undefined) return undefined;
     }
     if (rule.kind === "any" ? count > 0 : count === 1) return undefined;
     const areAll = alternatives.length === rule.schemas.length;
-    return { path: undefined, rule, value, ...(areAll && { alternatives }) };
+    return { path: [], rule, value, ...(areAll && { alternatives }) };
   }
 
   /** What a schema has looked at counts only where it holds. */
-  #tried(schema: number, value: unknown, seen: Seen | undefined): Broken | undefined {
+  #tried(schema: number, value: unknown, seen?: Seen): Broken | undefined {
     if (seen === undefined) return this.judge(schema, value);
     const own = new Seen();
     const broken = this.judge(schema, value, own);
@@ -318,20 +293,12 @@ class Judge {
     return broken;
   }
 
-  #if(
-    { condition, fits, otherwise }: Rule & { kind: "if" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #if({ condition, fits, otherwise }: Of<"if">, value: unknown, seen?: Seen): Broken | undefined {
     const next = this.#tried(condition, value, seen) === undefined ? fits : otherwise;
     return next === undefined ? undefined : this.judge(next, value, seen);
   }
 
-  #unevaluated(
-    { of, schema }: Rule & { kind: "unevaluated" },
-    value: unknown,
-    seen: Seen | undefined,
-  ): Broken | undefined {
+  #unevaluated({ of, schema }: Of<"unevaluated">, value: unknown, seen?: Seen): Broken | undefined {
     if (of === "list" && isList(value)) {
       for (let at = 0; at < value.length; at += 1) {
         if (seen?.has(at) === true) continue;
@@ -349,7 +316,7 @@ class Judge {
     return undefined;
   }
 
-  #inside(name: string, schema: number, value: unknown, seen: Seen | undefined): Broken | undefined {
+  #inside(name: string, schema: number, value: unknown, seen?: Seen): Broken | undefined {
     const broken = this.judge(schema, value);
     if (broken !== undefined) return outside(name, broken);
     seen?.names.add(name);
@@ -413,11 +380,12 @@ const STEPS_OF_A_KEY = 2;
 const STEPS_OF_A_SET = 4;
 
 function brokenUnless(isHeld: boolean, rule: Rule, value: unknown): Broken | undefined {
-  return isHeld ? undefined : { path: undefined, rule, value };
+  return isHeld ? undefined : { path: [], rule, value };
 }
 
 function outside(step: string | number, broken: Broken): Broken {
-  return { ...broken, path: { step, next: broken.path } };
+  broken.path.push(step);
+  return broken;
 }
 
 /** Neither 19.99 nor 0.01 is exactly what it says, and yet one is a multiple of the other. Integers are exact. */

@@ -7,7 +7,6 @@ import {
   MOST_LEVELS_JUDGED,
   MOST_STEPS,
   type Steps,
-  stepsOf,
 } from "../contract/judge.ts";
 import type { Rule } from "../contract/contract.ts";
 import { brokenInWords } from "../contract/words.ts";
@@ -113,7 +112,8 @@ function unmetBySchema(
 
 /** Before a pointer is made of them: it would hide a key that has a slash. */
 function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly (string | number)[] {
-  return stepsOf(path)
+  return path
+    .toReversed()
     .slice(0, MOST_PATH_CHARACTERS / 2)
     .map((step) => (typeof step === "string" ? withoutKeys(step.slice(0, 2 * MOST_PATH_CHARACTERS)) : step));
 }
