@@ -3,77 +3,49 @@ import type { CronDays } from "./cron-days.ts";
 
 const SECONDS_PER_DAY = DAY_MS / SECOND_MS;
 
-/** When there are slots, in real time. */
-export interface Cron {
-  /** Six fields, one space between them, and the time zone where it is not UTC. */
-  readonly text: string;
-  /** Only days that match both day fields count, unlike in classic cron. */
-  readonly restrictsBothDayFields: boolean;
-  /** The long-run average. */
-  readonly slotsPerDay: number;
-  readonly longestGapMs: number;
-  readonly shortestGapMs: number;
-  /** Every gap is the longest one. */
-  readonly isEven: boolean;
-  /** The first slot strictly after this moment. There always is one. */
-  next(wallMs: number): number;
-  /** The slots in (fromMs, toMs]. */
-  countBetween(fromMs: number, toMs: number): number;
-  /** The most slots in any half-open window of this length. */
-  mostWithin(windowMs: number): number;
-}
-
 type SlotGaps = {
   readonly longestMs: number;
   readonly shortestMs: number;
+  /** Every gap is the longest one. */
+  readonly isEven: boolean;
   /** The long-run average. */
   readonly slotsPerDay: number;
   /** Two days in a row have slots. */
   readonly hasNeighbours: boolean;
 };
 
-/** When a cron expression has slots: at the same seconds of each day on which it falls. */
-export class CronExpression implements Cron {
+/** When a cron expression has slots by its own clock: at the same seconds of each day on which it falls. */
+export class CronExpression {
   readonly text: string;
   readonly everyHour: boolean;
-  readonly #days: CronDays;
+  readonly days: CronDays;
   readonly #times: CronTimes;
   #knownGaps: SlotGaps | undefined = undefined;
 
   constructor(text: string, days: CronDays, times: CronTimes, everyHour: boolean) {
     this.text = text;
     this.everyHour = everyHour;
-    this.#days = days;
+    this.days = days;
     this.#times = times;
   }
 
-  get everyDay(): boolean {
-    return this.#days.everyDay;
-  }
-
-  get restrictsBothDayFields(): boolean {
-    return this.#days.restrictsBoth;
-  }
-
   next(wallMs: number): number {
-    if (!Number.isFinite(wallMs)) return Infinity;
     const second = Math.floor(wallMs / SECOND_MS) + 1;
     const today = Math.floor(second / SECONDS_PER_DAY);
-    const left = this.#days.matches(today)
+    const left = this.days.matches(today)
       ? this.#times.at(this.#times.before(second - today * SECONDS_PER_DAY))
       : undefined;
-    const day = left === undefined ? (this.#days.from(today + 1) ?? Infinity) : today;
+    const day = left === undefined ? (this.days.from(today + 1) ?? Infinity) : today;
     return (day * SECONDS_PER_DAY + (left ?? this.#firstTime)) * SECOND_MS;
   }
 
   countBetween(fromMs: number, toMs: number): number {
-    if (!Number.isFinite(fromMs) || !Number.isFinite(toMs) || toMs <= fromMs) return 0;
     const start = Math.floor(fromMs / SECOND_MS) + 1;
     const end = Math.floor(toMs / SECOND_MS) + 1;
     const startDay = Math.floor(start / SECONDS_PER_DAY);
     const endDay = Math.floor(end / SECONDS_PER_DAY);
     return (
-      this.#days.countBetween(startDay, endDay) * this.#times.count -
+      this.days.countBetween(startDay, endDay) * this.#times.count -
       this.#beforeOn(startDay, start) +
       this.#beforeOn(endDay, end)
     );
@@ -84,33 +56,16 @@ export class CronExpression implements Cron {
    * days; any other length is cut into days and a rest, which can count a little too many but never too few.
    */
   mostWithin(windowMs: number): number {
-    if (this.isEven) return Math.ceil(windowMs / this.longestGapMs);
+    if (this.gaps.isEven) return Math.ceil(windowMs / this.gaps.longestMs);
     const seconds = Math.ceil(windowMs / SECOND_MS);
     const days = Math.floor(seconds / SECONDS_PER_DAY);
-    const whole = days === 0 ? 0 : this.#days.mostWithin(days) * this.#times.count;
+    const whole = days === 0 ? 0 : this.days.mostWithin(days) * this.#times.count;
     return whole + this.#mostWithinADay(seconds - days * SECONDS_PER_DAY);
   }
 
-  get slotsPerDay(): number {
-    return this.#gaps.slotsPerDay;
-  }
-
-  get longestGapMs(): number {
-    return this.#gaps.longestMs;
-  }
-
-  get shortestGapMs(): number {
-    return this.#gaps.shortestMs;
-  }
-
-  get isEven(): boolean {
-    return this.shortestGapMs === this.longestGapMs;
-  }
-
   /** Exact for all time, as the whole cycle of 400 years is walked through: once. */
-  get #gaps(): SlotGaps {
-    this.#knownGaps ??= this.#findGaps();
-    return this.#knownGaps;
+  get gaps(): SlotGaps {
+    return (this.#knownGaps ??= this.#findGaps());
   }
 
   get #firstTime(): number {
@@ -118,7 +73,7 @@ export class CronExpression implements Cron {
   }
 
   #findGaps(): SlotGaps {
-    const days = this.#days.gaps();
+    const days = this.days.gaps();
     let previous = this.#firstTime;
     const overnight = previous - (this.#times.at(this.#times.count - 1) ?? 0);
     let longest = days.longest * SECONDS_PER_DAY + overnight;
@@ -132,6 +87,7 @@ export class CronExpression implements Cron {
     return {
       longestMs: longest * SECOND_MS,
       shortestMs: shortest * SECOND_MS,
+      isEven: shortest === longest,
       slotsPerDay: this.#times.count * days.ratio,
       hasNeighbours: days.shortest === 1,
     };
@@ -140,7 +96,7 @@ export class CronExpression implements Cron {
   /** Such a window may reach over midnight. */
   #mostWithinADay(seconds: number): number {
     if (seconds === 0) return 0;
-    const { hasNeighbours } = this.#gaps;
+    const { hasNeighbours } = this.gaps;
     let most = 0;
     for (let index = 0; index < this.#times.count; index += 1) {
       const end = (this.#times.at(index) ?? 0) + seconds;
@@ -151,7 +107,7 @@ export class CronExpression implements Cron {
   }
 
   #beforeOn(day: number, second: number): number {
-    return this.#days.matches(day) ? this.#times.before(second - day * SECONDS_PER_DAY) : 0;
+    return this.days.matches(day) ? this.#times.before(second - day * SECONDS_PER_DAY) : 0;
   }
 }
 

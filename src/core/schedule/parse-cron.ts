@@ -1,8 +1,8 @@
 import { zoneSpans } from "../time/time-zone.ts";
 import { CronDays } from "./cron-days.ts";
-import { type Cron, CronExpression, CronTimes } from "./cron-expression.ts";
+import { Cron } from "./cron.ts";
+import { CronExpression, CronTimes } from "./cron-expression.ts";
 import { type FieldName, parseCronField } from "./cron-field.ts";
-import { ZonedCron } from "./zoned-cron.ts";
 
 const HOURS_PER_DAY = 24;
 const FIELD_NAMES: readonly FieldName[] = [
@@ -57,10 +57,10 @@ export function parseCron(text: string, timeZone?: string): CronReading {
     return { kind: "refused", message: "no date ever matches its day-of-month and month" };
   }
   const times = new CronTimes(hours, minutes, seconds);
-  const cron = new CronExpression(fields.join(" "), days, times, hours.length === HOURS_PER_DAY);
-  if (timeZone === undefined) return { kind: "cron", cron };
+  const local = new CronExpression(fields.join(" "), days, times, hours.length === HOURS_PER_DAY);
+  if (timeZone === undefined) return { kind: "cron", cron: new Cron(local) };
   const spans = zoneSpans(timeZone);
   return spans === undefined
     ? { kind: "refused", message: `there is no time zone "${timeZone}"` }
-    : { kind: "cron", cron: new ZonedCron(cron, timeZone, spans) };
+    : { kind: "cron", cron: new Cron(local, { name: timeZone, spans }) };
 }

@@ -1,4 +1,4 @@
-import type { Cron } from "./cron-expression.ts";
+import type { Cron } from "./cron.ts";
 import { parseCron } from "./parse-cron.ts";
 import { formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";

@@ -1,4 +1,4 @@
-import type { Cron } from "../../core/schedule/cron-expression.ts";
+import type { Cron } from "../../core/schedule/cron.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";

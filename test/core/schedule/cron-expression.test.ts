@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { nodeCron } from "node-cron";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Cron } from "../../../src/core/schedule/cron-expression.ts";
+import type { Cron } from "../../../src/core/schedule/cron.ts";
 import { parseCron } from "../../../src/core/schedule/parse-cron.ts";
 
 function cron(text: string): Cron {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cron } from "../../../src/core/schedule/cron-expression.ts";
+import type { Cron } from "../../../src/core/schedule/cron.ts";
 import { parseCron } from "../../../src/core/schedule/parse-cron.ts";
 import { cronOf, scheduleCron } from "../../../src/core/schedule/schedule.ts";
 

@@ -1,12 +1,16 @@
 import { HOUR_MS, SECOND_MS } from "../time/duration.ts";
 import type { ZoneSpan } from "../time/time-zone.ts";
-import type { Cron, CronExpression } from "./cron-expression.ts";
+import type { CronExpression } from "./cron-expression.ts";
 
 /** In a part of real time, local slots fall so far from UTC. Parts that make up for a skipped hour overlap the next. */
 type Part = ZoneSpan & { readonly isSkipped: boolean };
 
+export type Zone = { readonly name: string; readonly spans: readonly ZoneSpan[] };
+
+const ALWAYS: ZoneSpan = { fromMs: Number.NEGATIVE_INFINITY, toMs: Infinity, offsetMs: 0 };
+
 /**
- * A cron expression in a time zone whose offset may change. At a change of daylight saving, a slot at a fixed hour comes
+ * When there are slots, in real time: a cron expression in UTC, or in a time zone whose offset may change. At a change of daylight saving, a slot at a fixed hour comes
  * once: where its hour is skipped, as long after the change as it would have been without; where its hour comes twice,
  * in the first. An expression for every hour runs on.
  *
@@ -14,11 +18,9 @@ type Part = ZoneSpan & { readonly isSkipped: boolean };
  *     30 2            └──────▶ ●                       ●
  *     30 *        ●            ●                  ●    ●      ●
  */
-export class ZonedCron implements Cron {
+export class Cron {
+  /** Six fields, one space between them, and the time zone where it is not UTC. */
   readonly text: string;
-  readonly restrictsBothDayFields: boolean;
-  readonly longestGapMs: number;
-  readonly isEven: boolean;
   readonly #local: CronExpression;
   readonly #parts: readonly Part[];
   /** The longest that a change adds or takes. */
@@ -28,27 +30,38 @@ export class ZonedCron implements Cron {
   readonly #most = new Map<number, number>();
   #aroundChanges: readonly (readonly number[])[] | undefined;
 
-  constructor(local: CronExpression, zone: string, spans: readonly ZoneSpan[]) {
+  constructor(local: CronExpression, zone?: Zone) {
+    const { spans = [ALWAYS] } = zone ?? {};
     const changes = spans.slice(1).map(({ offsetMs }, index) => offsetMs - (spans[index]?.offsetMs ?? 0));
-    this.text = `${local.text} ${zone}`;
+    this.text = zone === undefined ? local.text : `${local.text} ${zone.name}`;
     this.#local = local;
     this.#parts = local.everyHour ? spans.map((span) => ({ ...span, isSkipped: false })) : partsOf(spans);
     this.#widestMs = Math.max(0, ...changes.map(Math.abs));
     this.#isSteady =
       changes.length === 0 ||
-      (local.everyHour && local.everyDay && changes.every((change) => change % HOUR_MS === 0));
-    this.restrictsBothDayFields = local.restrictsBothDayFields;
-    this.isEven = this.#isSteady && local.isEven;
-    this.longestGapMs = local.longestGapMs + (this.#isSteady ? 0 : this.#widestMs);
+      (local.everyHour && local.days.everyDay && changes.every((change) => change % HOUR_MS === 0));
+  }
+
+  /** Only days that match both day fields count, unlike in classic cron. */
+  get restrictsBothDayFields(): boolean {
+    return this.#local.days.restrictsBoth;
   }
 
   /** The long-run average. */
   get slotsPerDay(): number {
-    return this.#local.slotsPerDay;
+    return this.#local.gaps.slotsPerDay;
+  }
+
+  get isEven(): boolean {
+    return this.#isSteady && this.#local.gaps.isEven;
+  }
+
+  get longestGapMs(): number {
+    return this.#local.gaps.longestMs + (this.#isSteady ? 0 : this.#widestMs);
   }
 
   get shortestGapMs(): number {
-    const { shortestGapMs } = this.#local;
+    const shortestGapMs = this.#local.gaps.shortestMs;
     if (this.#isSteady) return shortestGapMs;
     if (shortestGapMs > this.#widestMs) return shortestGapMs - this.#widestMs;
     const gaps = this.#slotsAroundChanges.flatMap((slots) =>
@@ -57,6 +70,7 @@ export class ZonedCron implements Cron {
     return gaps.reduce((least, gap) => Math.min(least, gap), shortestGapMs);
   }
 
+  /** The first slot strictly after this moment. There always is one. */
   next(wallMs: number): number {
     if (!Number.isFinite(wallMs)) return Infinity;
     let first = Infinity;
@@ -68,6 +82,7 @@ export class ZonedCron implements Cron {
     return first;
   }
 
+  /** The slots in (fromMs, toMs]. */
   countBetween(fromMs: number, toMs: number): number {
     if (!Number.isFinite(fromMs) || !Number.isFinite(toMs)) return 0;
     let count = 0;
@@ -85,7 +100,10 @@ export class ZonedCron implements Cron {
     return count;
   }
 
-  /** Exact up to an hour, as long as a change lasts. For longer windows it can be a little too many, but never too few. */
+  /**
+   * The most slots in any half-open window of this length. Around a change it is exact up to an hour, as long as a change
+   * lasts; for longer windows it can be a little too many, but never too few.
+   */
   mostWithin(windowMs: number): number {
     if (this.#isSteady) return this.#local.mostWithin(windowMs);
     const known = this.#most.get(windowMs);
