@@ -48,12 +48,6 @@ const NEVER: Rule = { kind: "never" };
 
 type Of<Kind extends Rule["kind"]> = Rule & { readonly kind: Kind };
 
-/** What breaks all others is inside of the value, or in one of several schemas. */
-type Simple = Exclude<
-  Rule,
-  Of<"required" | "properties" | "names" | "items" | "all" | "any" | "one" | "if" | "unevaluated">
->;
-
 /** The rules of a schema have looked at these; `unevaluated` is about the rest. */
 class Seen {
   readonly names = new Set<string>();
@@ -109,31 +103,13 @@ class Judge {
   }
 
   #rule(rule: Rule, value: unknown, seen?: Seen): Broken | undefined {
-    switch (rule.kind) {
-      case "required":
-        return this.#required(rule, value);
-      case "properties":
-        return this.#properties(rule, value, seen);
-      case "names":
-        return this.#names(rule, value);
-      case "items":
-        return this.#items(rule, value, seen);
-      case "all":
-        return this.#all(rule, value, seen);
-      case "any":
-      case "one":
-        return this.#alternatives(rule, value, seen);
-      case "if":
-        return this.#if(rule, value, seen);
-      case "unevaluated":
-        return this.#unevaluated(rule, value, seen);
-      default:
-        return brokenUnless(this.#holds(rule, value, seen), rule, value);
-    }
+    const judged = this.#judged(rule, value, seen);
+    if (judged === false) return { path: [], rule, value };
+    return judged === true ? undefined : judged;
   }
 
-  /** Of a value as a whole. */
-  #holds(rule: Simple, value: unknown, seen?: Seen): boolean {
+  /** False where it is broken by the value itself, and by nothing that is inside. */
+  #judged(rule: Rule, value: unknown, seen?: Seen): boolean | Broken | undefined {
     switch (rule.kind) {
       case "never":
         return false;
@@ -157,10 +133,27 @@ class Judge {
         return typeof value !== "string" || this.#matches(rule.pattern, value);
       case "unique":
         return !isList(value) || this.#areUnique(value);
+      case "required":
+        return this.#required(rule, value);
+      case "properties":
+        return this.#properties(rule, value, seen);
+      case "names":
+        return this.#names(rule, value);
+      case "items":
+        return this.#items(rule, value, seen);
       case "contains":
         return this.#contains(rule, value, seen);
+      case "all":
+        return this.#all(rule, value, seen);
+      case "any":
+      case "one":
+        return this.#alternatives(rule, value, seen);
       case "not":
         return this.judge(rule.schema, value) !== undefined;
+      case "if":
+        return this.#if(rule, value, seen);
+      case "unevaluated":
+        return this.#unevaluated(rule, value, seen);
       default:
         return rule satisfies never;
     }
@@ -378,10 +371,6 @@ class Judge {
 const STEPS_OF_A_KEY = 2;
 /** To keep a value takes longer than to look at it. */
 const STEPS_OF_A_SET = 4;
-
-function brokenUnless(isHeld: boolean, rule: Rule, value: unknown): Broken | undefined {
-  return isHeld ? undefined : { path: [], rule, value };
-}
 
 function outside(step: string | number, broken: Broken): Broken {
   broken.path.push(step);

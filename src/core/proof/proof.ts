@@ -1,6 +1,6 @@
 /** Whether a config fits the limits of its upstreams, checked before any request is sent. */
 
-import type { Config, Upstream } from "../config/config.ts";
+import type { Upstream } from "../config/config.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
