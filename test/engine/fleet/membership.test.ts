@@ -191,6 +191,20 @@ describe("nobody is dark for longer than needed", () => {
     expect(lost().map((count, index) => count - (before[index] ?? 0))).toEqual([2, 2]);
   });
 
+  test("what moves is nobody else's until its last poll here is over, however long that takes", async () => {
+    const world = worldOf();
+    const [a, b] = await settled(world, "a", "b");
+    if (a === undefined || b === undefined) throw new Error("two began");
+    for (const each of [a, b]) each.drainTakesMs = TTL_MS;
+    const newcomer = world.begin("c");
+    for (let ms = 0; ms < 4 * TTL_MS; ms += 100) {
+      await world.clock.advance(100);
+      for (const name of newcomer.polled)
+        expect([a.polled.has(name), b.polled.has(name)]).toEqual([false, false]);
+    }
+    expect(newcomer.polled.size).toBe(UPSTREAMS / 3);
+  });
+
   test("an orderly stop hands over within a beat", async () => {
     const world = worldOf();
     const [a, b] = await settled(world, "a", "b");

@@ -12,7 +12,13 @@ const POLL = { quota: "api spend", budget: "api", units: MOST };
 
 type Replica = { readonly draws: QuotaDraws; readonly quotas: Quotas };
 
-function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number, name = ""): Replica {
+function openReplica(
+  clock: VirtualClock,
+  boards: VirtualBoards,
+  most: number,
+  name = "",
+  demand = { perSecond: MOST / 1_800, most: MOST },
+): Replica {
   const spend = { most, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
   const quotas = new Quotas(clock);
   quotas.change(sampleConfig({ budgets: [sampleBudget({ spend })] }));
@@ -21,7 +27,7 @@ function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number, n
     quotas,
     ttlMs: 10_000,
     name,
-    demandOf: () => ({ perSecond: MOST / 1_800, most: MOST }),
+    demandOf: () => demand,
     onBug: (error) => {
       throw error;
     },
@@ -84,4 +90,19 @@ test("where each replica has a part, used is what all have drawn; where one hold
     expect(first?.draws.usedOf(POLL.quota)).toBe(used);
     expect(first?.draws.usedOf("of nothing")).toBeUndefined();
   }
+});
+
+test("whatever is polled between two beats was drawn before it, and not with each beat anew", async () => {
+  const clock = new VirtualClock();
+  const boards = new VirtualBoards(clock);
+  const { draws, quotas } = openReplica(clock, boards, 1_000_000, "", { perSecond: 10, most: 1 });
+  const count = quotas.of(POLL.quota);
+  for (let beat = 0; beat < 100; beat += 1) {
+    await Promise.all([draws.draw(POLL.quota), clock.advance(2_000)]);
+    for (let poll = 0; poll < 20; poll += 1) {
+      expect(draws.isDrawn({ ...POLL, units: 1 })).toBe(true);
+      count.end(count.send(1), 1);
+    }
+  }
+  expect(boards.calls).toBeLessThan(30);
 });
