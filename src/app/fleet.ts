@@ -120,7 +120,7 @@ export class AppFleet {
       events: { ...replica, records: (isWhole) => this.#records(isWhole) },
       random: Math.random,
     });
-    ledger.tellBy(this.#membership);
+    ledger.tellBy(this.#membership.tellings);
     redis.onChange((isUp) => isUp && this.#membership.beatSoon());
   }
 
@@ -137,7 +137,7 @@ export class AppFleet {
   }
 
   tellPause(upstream: string, forMs: number): void {
-    if (forMs > 0) this.#membership.tellPause(upstreamOnBoard(upstream), forMs);
+    if (forMs > 0) this.#membership.tellings.pause(upstreamOnBoard(upstream), forMs);
   }
 
   leave(): void {

@@ -19,7 +19,6 @@ import type {
   DrawRequest,
   FleetBoard,
   LiveSession,
-  News,
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
 import type { Redis } from "./connection.ts";
@@ -32,7 +31,7 @@ export type RedisFleetOptions = { readonly prefix: string; readonly clock?: stri
 const BOARD_VERSION = 2;
 
 const LUA = new URL("board/", import.meta.url);
-type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
+type Call = "beat" | "claim" | "release" | "records" | "draw";
 
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
@@ -57,7 +56,6 @@ export class RedisFleetBoard implements FleetBoard {
       beat: script("beat", "enter"),
       claim: script("claim", "enter"),
       release: script("release", "enter"),
-      tell: script("tell", "enter"),
       records: script("records", "enter"),
       draw: script("draw"),
     };
@@ -90,11 +88,7 @@ export class RedisFleetBoard implements FleetBoard {
   }
 
   async release(request: ReleaseRequest): Promise<boolean> {
-    return (await this.#ask("release", request, isDone)) === true;
-  }
-
-  async tell(news: News): Promise<boolean> {
-    return (await this.#ask("tell", news, isDone)) === true;
+    return (await this.#ask("release", request, (answer) => answer.get("isDone", flag))) === true;
   }
 
   records(): Promise<ReadonlyMap<string, string> | undefined> {
@@ -126,10 +120,6 @@ export class RedisFleetBoard implements FleetBoard {
     if (reply.kind === "failed" || typeof reply.value !== "string") return undefined;
     return readText(reply.value, read);
   }
-}
-
-function isDone(answer: Row): boolean {
-  return answer.get("isDone", flag);
 }
 
 function sessionIn(session: Row): LiveSession {

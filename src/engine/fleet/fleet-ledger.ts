@@ -32,12 +32,7 @@ import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
-
-/** By name on the board. */
-type PauseTeller = {
-  tellPause(name: string, forMs: number): void;
-  tellResumed(name: string): void;
-};
+import type { Tellings } from "./tellings.ts";
 
 export type FleetLedgerParts = {
   readonly fleet: Pick<Fleet, "mode" | "name" | "replicas" | "reserve" | "ttlMs">;
@@ -75,7 +70,7 @@ export class FleetLedger implements RunningLedger {
   readonly #changed = new Set<string>();
   /** By budget, the record that the board has, where it has one. */
   readonly #told = new Map<string, string>();
-  #teller: PauseTeller | undefined;
+  #tellings: Pick<Tellings, "pause" | "resumed"> | undefined;
 
   constructor(config: Config, parts: FleetLedgerParts) {
     const { fleet, board, clock, quotas, records, onBug } = parts;
@@ -100,9 +95,9 @@ export class FleetLedger implements RunningLedger {
     if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#beginDraws(budget);
   }
 
-  /** Whoever tells other replicas hears of each pause at once. */
-  tellBy(teller: PauseTeller): void {
-    this.#teller = teller;
+  /** They hear of each pause at once. */
+  tellBy(tellings: Pick<Tellings, "pause" | "resumed">): void {
+    this.#tellings = tellings;
   }
 
   /** In `everywhere`, whether a part of each budget may be used also while Redis is away. */
@@ -145,7 +140,7 @@ export class FleetLedger implements RunningLedger {
     for (const [index, budget] of known.entries()) {
       const { pausedUntilMs } = this.#local.restraint([budget]);
       if (pausedUntilMs > Math.max(nowMs, before[index] ?? 0))
-        this.#teller?.tellPause(budgetOnBoard(budget), pausedUntilMs - nowMs);
+        this.#tellings?.pause(budgetOnBoard(budget), pausedUntilMs - nowMs);
     }
   }
 
@@ -169,7 +164,7 @@ export class FleetLedger implements RunningLedger {
 
   resume(budget: string): boolean {
     const isKnown = this.#local.resume(budget);
-    if (isKnown) this.#teller?.tellResumed(budgetOnBoard(budget));
+    if (isKnown) this.#tellings?.resumed(budgetOnBoard(budget));
     return isKnown;
   }
 

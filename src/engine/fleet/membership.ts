@@ -24,7 +24,7 @@ export class FleetMembership {
   readonly #parts: MembershipParts;
   readonly #view = new BoardView();
   readonly #ownership: Ownership;
-  readonly #tellings: Tellings;
+  readonly tellings: Tellings;
   readonly #ended = new AbortController();
   #config = NO_CONFIG;
   #own: OwnConfig = { groups: "", configSinceMs: 0 };
@@ -42,7 +42,7 @@ export class FleetMembership {
   constructor(parts: MembershipParts) {
     this.#parts = parts;
     this.#ownership = new Ownership(parts, this.#view);
-    this.#tellings = new Tellings(parts);
+    this.tellings = new Tellings(parts, () => this.beatSoon());
   }
 
   get session(): string {
@@ -113,15 +113,6 @@ export class FleetMembership {
     this.#wake.abort();
   }
 
-  /** At once: a takeover in the next second must know of it. */
-  tellPause(name: string, forMs: number): void {
-    this.#tellings.pause(name, forMs);
-  }
-
-  tellResumed(name: string): void {
-    this.#tellings.resumed(name);
-  }
-
   /** Claims nothing more. Keeps what it holds until `close`. */
   leave(): void {
     this.#isLeaving = true;
@@ -135,7 +126,7 @@ export class FleetMembership {
     await this.#running;
     this.#guarding.abort();
     if (!this.#parts.holdings.hasJoined) return;
-    await this.#tellings.tellChanges();
+    await this.#beat(momentOf(this.#parts.clock));
     await this.#ownership.end(this.session);
   }
 
@@ -204,6 +195,7 @@ export class FleetMembership {
       answeredAgoMs: holdings.answeredAgoMs(sentAt),
       info: infoText(this.#info),
       version: this.#view.version,
+      ...this.tellings.news(this.#failures > 0),
       wants: budgets.wants(),
     });
   }
@@ -234,13 +226,13 @@ export class FleetMembership {
     holdings.renew(sentAt);
     void this.#guard().catch(this.#parts.onBug);
     if (answer.granted !== undefined) budgets.granted(answer.granted, sentAt);
-    this.#tellings.heard(answer, sentAt);
+    this.tellings.heard(answer);
     // The board learns from the next beat that its answers arrive here.
     if (isNew) this.beatSoon();
     else if (isSharded && !this.#isLeaving) await this.#act();
     this.#planNextBeat();
     this.#tellDifferences(answer);
-    await Promise.all([budgets.drawAhead(), this.#tellings.tellChanges()]);
+    await budgets.drawAhead();
   }
 
   async #act(): Promise<void> {
@@ -258,6 +250,7 @@ export class FleetMembership {
     const moments = others.map(({ endsInMs }) => endsInMs);
     for (const { provenMs } of this.#view.members)
       if (provenMs !== undefined && provenMs < ttlMs) moments.push(ttlMs - provenMs);
+    if (this.tellings.hasMore) moments.push(AGAIN_AFTER_MS);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 

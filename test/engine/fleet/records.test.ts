@@ -54,8 +54,8 @@ test("a pause that an answer asks for is told at once, and so is its end; what i
   const { clock, ledger } = opened();
   const told: unknown[] = [];
   ledger.tellBy({
-    tellPause: (name, forMs) => void told.push([name, forMs]),
-    tellResumed: (name) => void told.push([name]),
+    pause: (name, forMs) => void told.push([name, forMs]),
+    resumed: (name) => void told.push([name]),
   });
   ledger.applyAdvice(["email", "of another config"], PAUSE);
   ledger.applyAdvice(["email"], PAUSE);

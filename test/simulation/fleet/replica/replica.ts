@@ -84,7 +84,7 @@ export class Replica implements Inhabitant {
     const holdings = new Holdings({ name: parts.name, boot: `b${parts.life}`, ttlMs: believedTtlMs }, clock);
     this.ledger = openLedger(parts, board, holdings, onBug);
     const pauses = new UpstreamPauses(clock, new Map(), (upstream, { pausedUntilMs }) =>
-      this.membership.tellPause(`u:${upstream}`, pausedUntilMs - clock.wallNow()),
+      this.membership.tellings.pause(`u:${upstream}`, pausedUntilMs - clock.wallNow()),
     );
     this.#supervisor = new Supervisor({
       clock,
@@ -125,7 +125,7 @@ export class Replica implements Inhabitant {
         records: () => new Map(),
       },
     });
-    this.ledger.tellBy(this.membership);
+    this.ledger.tellBy(this.membership.tellings);
     way.onBack(() => this.membership.beatSoon());
     this.membership.setConfig({
       groups: groupsOf(config.upstreams),

@@ -28,10 +28,6 @@ export function warmBoard(): Board {
       age(time);
       return real.release(time, request);
     },
-    tell: (time, news) => {
-      age(time);
-      return real.tell(time, news);
-    },
     records: (time) => {
       age(time);
       return real.records(time);

@@ -24,7 +24,6 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
         },
       ),
     release: async (request) => (await ask(({ board }, time) => board.release(time, request))) === true,
-    tell: async (news) => (await ask(({ board }, time) => board.tell(time, news))) === true,
     records: () => ask(({ board }, time) => board.records(time)),
     draw: (request) => ask(({ board }) => board.draw(request)),
   };
