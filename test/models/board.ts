@@ -282,8 +282,7 @@ export class BoardModel {
     return true;
   }
 
-  records(time: BoardTime): ReadonlyMap<string, string> {
-    this.#enter(time, 0);
+  records(): ReadonlyMap<string, string> {
     return new Map(
       [...this.#records].filter(([name]) => !name.startsWith("b:")).map(([name, { text }]) => [name, text]),
     );

@@ -40,23 +40,22 @@ const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "re
 export class RedisFleetBoard implements FleetBoard {
   readonly #redis: Pick<Redis, "run">;
   readonly #keys: readonly string[];
-  readonly #quota: (budget: string) => string;
+  readonly #place: string;
   readonly #scripts: Readonly<Record<Call, RedisScript>>;
 
   constructor(redis: Pick<Redis, "run">, { prefix, clock }: RedisFleetOptions) {
     this.#redis = redis;
     // One hash tag: all of it is on one node of a cluster.
-    const place = `${prefix}:{fleet}`;
+    this.#place = `${prefix}:{fleet}:${BOARD_VERSION}`;
     // The last one is that of the version before this one, which had only one.
-    this.#keys = [...KEYS.map((key) => `${place}:${BOARD_VERSION}:${key}`), `${place}:sessions`];
-    this.#quota = (budget) => `${place}:${BOARD_VERSION}:quota:${budget}`;
+    this.#keys = [...KEYS.map((key) => `${this.#place}:${key}`), `${prefix}:{fleet}:sessions`];
     const script = (call: Call, ...before: readonly string[]): RedisScript =>
       redisScript(call, readLua(LUA, ...before, call), clock);
     this.#scripts = {
       beat: script("beat", "enter"),
       claim: script("claim", "enter"),
       release: script("release", "enter"),
-      records: script("records", "enter"),
+      records: script("records"),
       draw: script("draw"),
     };
   }
@@ -92,7 +91,7 @@ export class RedisFleetBoard implements FleetBoard {
   }
 
   records(): Promise<ReadonlyMap<string, string> | undefined> {
-    return this.#ask("records", { ttlMs: 0 }, (answer) => answer.get("records", pairs(text)));
+    return this.#ask("records", {}, (answer) => answer.get("records", pairs(text)));
   }
 
   draw(request: DrawRequest): Promise<Drawn | undefined> {
@@ -100,7 +99,7 @@ export class RedisFleetBoard implements FleetBoard {
       own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
       total: answer.get("total", digits),
     });
-    return this.#ask("draw", request, read, [this.#quota(request.budget)]);
+    return this.#ask("draw", request, read, [`${this.#place}:quota:${request.budget}`]);
   }
 
   /** The scripts read the request as it is, a map as the list of its pairs. An answer that is none of ours is none. */

@@ -93,6 +93,27 @@ describe("nobody is dark for longer than needed", () => {
     expect(await world.longestSilence(4 * TTL_MS, ...replicas)).toBe(0);
   });
 
+  test("a replica is killed, and pages are read all the time: it is missed no later", async () => {
+    const world = worldOf();
+    const [a, b] = await settled(world, "a", "b");
+    if (a === undefined || b === undefined) throw new Error("two began");
+    for (let page = 0; page < 400; page += 1)
+      world.clock.after(page * 100, () => void world.boards.records());
+    kill(a);
+    expect(await world.longestSilence(4 * TTL_MS, a, b)).toBeLessThanOrEqual(TTL_MS + 200);
+  });
+
+  test("a page is read first of an emptied board: nobody is given what another one holds by its own clock", async () => {
+    const world = worldOf();
+    const [a, b] = await settled(world, "a", "b");
+    if (a === undefined || b === undefined) throw new Error("two began");
+    world.boards.empty();
+    world.boards.records();
+    b.line = "cut";
+    expect(await world.longestSilence(4 * TTL_MS, a, b)).toBeLessThanOrEqual(TTL_MS);
+    expect(a.polled.size).toBe(UPSTREAMS);
+  });
+
   test("Redis's clock is set forward and back by an hour: nobody notices", async () => {
     const world = worldOf();
     const replicas = await settled(world, "a", "b");

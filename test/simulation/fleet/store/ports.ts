@@ -24,7 +24,7 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
         },
       ),
     release: async (request) => (await ask(({ board }, time) => board.release(time, request))) === true,
-    records: () => ask(({ board }, time) => board.records(time)),
+    records: () => ask(({ board }) => board.records()),
     draw: (request) => ask(({ board }) => board.draw(request)),
   };
 }
