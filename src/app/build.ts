@@ -106,7 +106,7 @@ export async function build(
   if (serving.kind === "refused") return serving;
   const server = serving.what;
   // After the last poll: then other replicas may take over what this one held.
-  stack.defer(() => fleet?.close());
+  stack.defer(() => fleet?.membership.close());
   // What the last poll led to may still be told.
   stack.defer(() => notifier.close());
   stack.use(polling);
@@ -132,7 +132,7 @@ export async function build(
   stack.use(new ConfigWatch(configPath, watching, stopping.signal));
   stack.defer(() => {
     stopping.abort();
-    fleet?.leave();
+    fleet?.membership.leave();
   });
   isStarted = true;
   const { url, probesUrl } = server;

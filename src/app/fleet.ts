@@ -19,7 +19,7 @@ import { hash32 } from "../core/schedule/hash.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
-import { type FleetConfig, type FleetEvents, NO_CONFIG } from "../engine/fleet/parts.ts";
+import type { FleetConfig, FleetEvents } from "../engine/fleet/parts.ts";
 import { openKey, type KeyParts } from "./probes.ts";
 
 /** The fleet asks this of a replica, and tells it this. */
@@ -96,17 +96,16 @@ type Joined = Omit<FleetParts, "quotas" | "records"> & {
 /** This replica among the others: what it may poll, and what it knows of them all. */
 export class AppFleet {
   readonly #joined: Joined;
-  readonly #membership: FleetMembership;
+  readonly membership: FleetMembership;
   #url = "";
-  #config = NO_CONFIG;
   #published: ReadonlyMap<string, string> = new Map();
   #askedAtMs = Number.NEGATIVE_INFINITY;
-  #asking: Promise<void> = Promise.resolve();
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(joined: Joined) {
     const { clock, log, onBug, fleet, redis, board, ledger, holdings, replica } = joined;
     this.#joined = joined;
-    this.#membership = new FleetMembership({
+    this.membership = new FleetMembership({
       clock,
       log,
       onBug,
@@ -120,57 +119,42 @@ export class AppFleet {
       events: { ...replica, records: (isWhole) => this.#records(isWhole) },
       random: Math.random,
     });
-    ledger.tellBy(this.#membership.tellings);
-    redis.onChange((isUp) => isUp && this.#membership.beatSoon());
+    ledger.tellBy(this.membership.tellings);
+    redis.onChange((isUp) => isUp && this.membership.beatSoon());
   }
 
   /** `url`: where this replica listens. */
   start(config: Config, url: string): void {
     this.#url = url;
     this.changed(config);
-    this.#membership.start();
+    this.membership.start();
   }
 
   changed(config: Config): void {
-    this.#config = fleetConfigOf(config);
-    this.#membership.setConfig(this.#config);
+    this.membership.setConfig(fleetConfigOf(config));
   }
 
   tellPause(upstream: string, forMs: number): void {
-    if (forMs > 0) this.#membership.tellings.pause(upstreamOnBoard(upstream), forMs);
-  }
-
-  leave(): void {
-    this.#membership.leave();
-  }
-
-  close(): Promise<void> {
-    return this.#membership.close();
+    if (forMs > 0) this.membership.tellings.pause(upstreamOnBoard(upstream), forMs);
   }
 
   /** All that the board says, for the one replica that tells people of it; undefined for others, and without an answer. */
   async hear(): Promise<ReadonlyMap<string, string> | undefined> {
-    if (!this.#membership.isEldest) return undefined;
-    const records = await this.#joined.board.records();
-    if (records !== undefined) this.#published = records;
-    return this.#membership.isEldest ? records : undefined;
+    if (!this.membership.isEldest) return undefined;
+    const records = await this.#ask();
+    return this.membership.isEldest ? records : undefined;
   }
 
   /** Who told may have been another one before it, and none within it. */
   get reign(): string {
-    return this.#membership.session;
-  }
-
-  /** What was told is on the board at once: whoever tells next must know of it. */
-  tellSoon(): void {
-    this.#membership.beatSoon();
+    return this.#joined.holdings.session;
   }
 
   /** The upstreams with a bulletin. Where all poll, each replica knows by itself. */
   bulletins(): readonly string[] {
     const { mode } = this.#joined.fleet;
     if (mode === "everywhere") return [];
-    return [...this.#config.namesOf.keys()].filter((name) =>
+    return [...this.membership.config.namesOf.keys()].filter((name) =>
       // Thousands have none, and need not be read.
       this.#published.get(viewKey(mode, name, ""))?.includes('"n":'),
     );
@@ -181,12 +165,12 @@ export class AppFleet {
   }
 
   isLive(replica: string | undefined): boolean {
-    return replica === undefined || this.#membership.members.some(({ name }) => name === replica);
+    return replica === undefined || this.membership.view.members.some(({ name }) => name === replica);
   }
 
   /** Of the other replicas themselves. */
   conditions(): readonly Condition[] {
-    const others = new Set(this.#membership.members.map(({ name }) => name));
+    const others = new Set(this.membership.view.members.map(({ name }) => name));
     others.delete(this.#joined.fleet.name);
     return [...others].flatMap((name) => conditionsOf(name, this.#published));
   }
@@ -196,14 +180,14 @@ export class AppFleet {
     const { mode, name } = fleet;
     return {
       vantage: mode === "everywhere" ? name : undefined,
-      replicas: this.#membership.members.length,
-      upstreams: this.#membership.upstreamCount,
-      held: this.#membership.heldCount,
-      moves: { ...this.#membership.moves },
+      replicas: this.membership.view.members.length,
+      upstreams: this.membership.config.namesOf.size,
+      held: this.membership.heldCount,
+      moves: { ...this.membership.ownership.moves },
       sessionValid: holdings.isSessionValid,
       hasReserve: mode === "everywhere" && fleet.reserve > 0 ? ledger.hasSeat : undefined,
-      configs: this.#membership.configs,
-      clockAheadMs: this.#membership.clockAheadMs,
+      configs: this.membership.view.configs,
+      clockAheadMs: this.membership.clockAheadMs,
       redisUp: redis.isUp,
       redis: account,
     };
@@ -215,19 +199,20 @@ export class AppFleet {
     const nowMs = this.#joined.clock.now();
     if (nowMs - this.#askedAtMs >= FRESH_FOR_MS) {
       this.#askedAtMs = nowMs;
-      this.#asking = this.#askPublished();
+      this.#asking = this.#ask();
     }
     await this.#asking;
-    const upstreams = [...this.#config.namesOf.keys()].map((name) => ({
+    const upstreams = [...this.membership.config.namesOf.keys()].map((name) => ({
       name,
       holder: this.#holderOf(upstreamOnBoard(name)),
       views: this.#viewsOf(name),
     }));
     const heldBy = Map.groupBy(upstreams, ({ holder }) => holder);
-    const budgets = this.#config.groups.flatMap((group) => group.budgets);
-    const { members } = this.#membership;
-    const aheadMs = members.find(({ session }) => session === this.#membership.session)?.clockAheadMs ?? 0;
-    const usualMs = aheadMs - this.#membership.clockAheadMs;
+    const budgets = this.membership.config.groups.flatMap((group) => group.budgets);
+    const { members } = this.membership.view;
+    const aheadMs =
+      members.find(({ session }) => session === this.#joined.holdings.session)?.clockAheadMs ?? 0;
+    const usualMs = aheadMs - this.membership.clockAheadMs;
     return {
       mode,
       name: ownName,
@@ -238,7 +223,7 @@ export class AppFleet {
         url,
         // Newer than what the replica itself last said.
         held: mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
-        isThisOne: session === this.#membership.session,
+        isThisOne: session === this.#joined.holdings.session,
         isLeaving,
         isNew: mode === "shard" && !((provenMs ?? 0) >= this.#joined.fleet.ttlMs),
         clockAheadMs: clockAheadMs - usualMs,
@@ -248,24 +233,26 @@ export class AppFleet {
         mode === "shard"
           ? budgets.map((budget) => ({ name: budget, holder: this.#holderOf(budgetOnBoard(budget)) }))
           : [],
-      waitsFor: this.#membership.waitsFor,
-      configs: this.#membership.configs,
+      waitsFor: this.membership.waitsFor,
+      configs: this.membership.view.configs,
     };
   }
 
-  async #askPublished(): Promise<void> {
-    this.#published = (await this.#joined.board.records()) ?? this.#published;
+  async #ask(): Promise<ReadonlyMap<string, string> | undefined> {
+    const records = await this.#joined.board.records();
+    if (records !== undefined) this.#published = records;
+    return records;
   }
 
   #holderOf(name: string): string | undefined {
-    const session = this.#membership.holderOf(name);
+    const session = this.membership.view.holderOf(name);
     return session === undefined ? undefined : nameOf(session);
   }
 
   #viewsOf(upstream: string): readonly FleetView[] {
     const { fleet, clock } = this.#joined;
     const { mode } = fleet;
-    const vantages = mode === "shard" ? [""] : this.#membership.members.map(({ name }) => name);
+    const vantages = mode === "shard" ? [""] : this.membership.view.members.map(({ name }) => name);
     return vantages.flatMap((vantage) => {
       const text = this.#published.get(viewKey(mode, upstream, vantage));
       const view = text === undefined ? undefined : readView(text);
@@ -279,7 +266,7 @@ export class AppFleet {
   *#records(isWhole: boolean): Generator<readonly [string, string]> {
     const { fleet, replica } = this.#joined;
     const { mode, name } = fleet;
-    yield* replica.toldRecords(name, this.#membership.isEldest);
+    yield* replica.toldRecords(name, this.membership.isEldest);
     for (const [upstream, view] of replica.views(isWhole))
       yield [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })];
   }

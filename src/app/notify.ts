@@ -152,7 +152,8 @@ export class AppNotify {
         send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses }),
       keep: (notice) => {
         store?.keepNotice(notice);
-        this.#sources?.fleet?.tellSoon();
+        // On the board at once: whoever tells next must know of it.
+        this.#sources?.fleet?.membership.beatSoon();
       },
       keepSince: (receiver, sinceMs) => store?.keepReceiver(receiver, sinceMs),
       before: (store?.standing ?? NOTHING_STANDING).told,

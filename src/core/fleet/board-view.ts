@@ -23,6 +23,11 @@ export class BoardView {
     return this.#members;
   }
 
+  /** So many different configs run in the fleet. */
+  get configs(): number {
+    return Math.max(1, new Set(this.#members.map(({ config }) => config)).size);
+  }
+
   update(beat: Beat): void {
     if (beat.holders !== undefined) {
       const short = [...beat.holders].filter(([name, holder]) => name.length + holder.length <= LONGEST_NAME);

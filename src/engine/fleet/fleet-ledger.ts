@@ -32,7 +32,9 @@ import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
-import type { Tellings } from "./tellings.ts";
+
+/** By name on the board. */
+type PauseTeller = { pause(name: string, forMs: number): void; resumed(name: string): void };
 
 export type FleetLedgerParts = {
   readonly fleet: Pick<Fleet, "mode" | "name" | "replicas" | "reserve" | "ttlMs">;
@@ -70,7 +72,7 @@ export class FleetLedger implements RunningLedger {
   readonly #changed = new Set<string>();
   /** By budget, the record that the board has, where it has one. */
   readonly #told = new Map<string, string>();
-  #tellings: Pick<Tellings, "pause" | "resumed"> | undefined;
+  #teller: PauseTeller | undefined;
 
   constructor(config: Config, parts: FleetLedgerParts) {
     const { fleet, board, clock, quotas, records, onBug } = parts;
@@ -95,9 +97,9 @@ export class FleetLedger implements RunningLedger {
     if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#beginDraws(budget);
   }
 
-  /** They hear of each pause at once. */
-  tellBy(tellings: Pick<Tellings, "pause" | "resumed">): void {
-    this.#tellings = tellings;
+  /** Whoever tells other replicas hears of each pause at once. */
+  tellBy(teller: PauseTeller): void {
+    this.#teller = teller;
   }
 
   /** In `everywhere`, whether a part of each budget may be used also while Redis is away. */
@@ -140,7 +142,7 @@ export class FleetLedger implements RunningLedger {
     for (const [index, budget] of known.entries()) {
       const { pausedUntilMs } = this.#local.restraint([budget]);
       if (pausedUntilMs > Math.max(nowMs, before[index] ?? 0))
-        this.#tellings?.pause(budgetOnBoard(budget), pausedUntilMs - nowMs);
+        this.#teller?.pause(budgetOnBoard(budget), pausedUntilMs - nowMs);
     }
   }
 
@@ -164,7 +166,7 @@ export class FleetLedger implements RunningLedger {
 
   resume(budget: string): boolean {
     const isKnown = this.#local.resume(budget);
-    if (isKnown) this.#tellings?.resumed(budgetOnBoard(budget));
+    if (isKnown) this.#teller?.resumed(budgetOnBoard(budget));
     return isKnown;
   }
 

@@ -1,7 +1,7 @@
 import type { Beat } from "../../core/fleet/board.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import type { FleetWait } from "../../core/fleet/fleet-status.ts";
-import { infoText, type FleetMember, type MemberInfo } from "../../core/fleet/member.ts";
+import { infoText, type MemberInfo } from "../../core/fleet/member.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
 import { type Moment, momentOf } from "../../core/time/moment.ts";
 import { Ownership, type OwnConfig } from "./ownership.ts";
@@ -22,14 +22,15 @@ const TOLD_CLOCK_MS = 5_000;
 /** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
   readonly #parts: MembershipParts;
-  readonly #view = new BoardView();
-  readonly #ownership: Ownership;
+  readonly view: BoardView = new BoardView();
+  readonly ownership: Ownership;
   readonly tellings: Tellings;
   readonly #ended = new AbortController();
-  #config = NO_CONFIG;
+  config: FleetConfig = NO_CONFIG;
   #own: OwnConfig = { groups: "", configSinceMs: 0 };
   #clockAheadMs = 0;
-  #waitsFor: FleetWait | undefined;
+  /** What of the fleet keeps this replica from polling; undefined where nothing does. */
+  waitsFor: FleetWait | undefined;
   #differs = { config: false, clock: false };
   #mustRetake = false;
   #isLeaving = false;
@@ -41,29 +42,12 @@ export class FleetMembership {
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
-    this.#ownership = new Ownership(parts, this.#view);
+    this.ownership = new Ownership(parts, this.view);
     this.tellings = new Tellings(parts, () => this.beatSoon());
   }
 
-  get session(): string {
-    return this.#parts.holdings.session;
-  }
-
-  get members(): readonly FleetMember[] {
-    return this.#view.members;
-  }
-
-  /** The session, and what of the fleet keeps this replica from polling; undefined where nothing does. */
-  get waitsFor(): FleetWait | undefined {
-    return this.#waitsFor;
-  }
-
   get heldCount(): number {
-    return this.#parts.isSharded ? this.#ownership.heldUpstreams.length : this.upstreamCount;
-  }
-
-  get moves(): { readonly gained: number; readonly lost: number } {
-    return this.#ownership.moves;
+    return this.#parts.isSharded ? this.ownership.heldUpstreams.length : this.config.namesOf.size;
   }
 
   /**
@@ -71,37 +55,22 @@ export class FleetMembership {
    * TTL.
    */
   get isEldest(): boolean {
-    return this.#parts.holdings.isSessionValid && this.#view.eldest === this.session;
+    return this.#parts.holdings.isSessionValid && this.view.eldest === this.#parts.holdings.session;
   }
 
   /** How far this replica's wall clock is ahead of most others'. */
   get clockAheadMs(): number {
-    return this.#clockAheadMs - medianOf(this.#view.members.map(({ clockAheadMs }) => clockAheadMs));
-  }
-
-  /** So many different configs run in the fleet. */
-  get configs(): number {
-    return Math.max(1, new Set(this.#view.members.map(({ config }) => config)).size);
-  }
-
-  /** By its name on the board. */
-  holderOf(name: string): string | undefined {
-    return this.#view.holderOf(name);
-  }
-
-  /** Of the config, whoever polls them. */
-  get upstreamCount(): number {
-    return this.#config.namesOf.size;
+    return this.#clockAheadMs - medianOf(this.view.members.map(({ clockAheadMs }) => clockAheadMs));
   }
 
   setConfig(config: FleetConfig): void {
-    const isSame = config.digest === this.#config.digest;
+    const isSame = config.digest === this.config.digest;
     this.#own = {
       groups: hashOf(config.groups.map(({ names }) => names.join("\n")).join("\n\n")),
       configSinceMs: isSame ? this.#own.configSinceMs : this.#parts.clock.wallNow(),
     };
-    this.#config = config;
-    this.#ownership.know(config);
+    this.config = config;
+    this.ownership.know(config);
     this.beatSoon();
   }
 
@@ -127,7 +96,7 @@ export class FleetMembership {
     this.#guarding.abort();
     if (!this.#parts.holdings.hasJoined) return;
     await this.#beat(momentOf(this.#parts.clock));
-    await this.#ownership.end(this.session);
+    await this.ownership.end();
   }
 
   async #keepBeating(): Promise<void> {
@@ -159,10 +128,10 @@ export class FleetMembership {
   #loseIfExpired(): void {
     const { holdings, log } = this.#parts;
     if (holdings.claimed.size === 0 || holdings.isSessionValid) return;
-    const upstreams = this.#ownership.heldUpstreams.length;
+    const upstreams = this.ownership.heldUpstreams.length;
     log.warn({ upstreams }, `fleet session lost, released ${upstreams} upstreams`);
     this.#mustRetake = false;
-    this.#ownership.loseAll();
+    this.ownership.loseAll();
   }
 
   async #round(): Promise<void> {
@@ -182,19 +151,20 @@ export class FleetMembership {
   }
 
   #beginAnew(): void {
-    this.#parts.log.info({ session: this.session }, "fleet session ended, joining again");
-    this.#parts.holdings.begin();
-    this.#mustRetake = this.#parts.holdings.claimed.size > 0;
+    const { log, holdings } = this.#parts;
+    log.info({ session: holdings.session }, "fleet session ended, joining again");
+    holdings.begin();
+    this.#mustRetake = holdings.claimed.size > 0;
   }
 
   #beat(sentAt: Moment): Promise<Beat | "lost" | undefined> {
     const { board, ttlMs, budgets, holdings } = this.#parts;
     return board.beat({
-      session: this.session,
+      session: holdings.session,
       ttlMs,
       answeredAgoMs: holdings.answeredAgoMs(sentAt),
       info: infoText(this.#info),
-      version: this.#view.version,
+      version: this.view.version,
       ...this.tellings.news(this.#failures > 0),
       wants: budgets.wants(),
     });
@@ -205,9 +175,9 @@ export class FleetMembership {
       url: this.#parts.url(),
       held: this.heldCount,
       ...this.#own,
-      config: this.#config.digest,
+      config: this.config.digest,
       isLeaving: this.#isLeaving,
-      asks: this.#ownership.asks,
+      asks: this.ownership.asks,
       clockAheadMs: Math.round(this.#clockAheadMs),
     };
   }
@@ -218,9 +188,9 @@ export class FleetMembership {
     const now = momentOf(clock);
     holdings.answered(sentAt);
     this.#clockAheadMs = (sentAt.wallMs + now.wallMs) / 2 - answer.wallMs;
-    this.#view.update(answer);
+    this.view.update(answer);
     if (this.#mustRetake) {
-      if (!(await this.#ownership.retake(this.session))) return;
+      if (!(await this.ownership.retake())) return;
       this.#mustRetake = false;
     }
     holdings.renew(sentAt);
@@ -236,8 +206,8 @@ export class FleetMembership {
   }
 
   async #act(): Promise<void> {
-    await this.#ownership.act(this.session, this.#own);
-    if (this.#ownership.isDoubtful) {
+    await this.ownership.act(this.#own);
+    if (this.ownership.isDoubtful) {
       this.#beginAnew();
       this.beatSoon();
     }
@@ -245,10 +215,10 @@ export class FleetMembership {
 
   /** Sooner than usual if there may be something to claim. A new board has opened by the time that anybody is proven. */
   #planNextBeat(): void {
-    const { ttlMs } = this.#parts;
-    const others = this.#view.members.filter(({ session }) => session !== this.session);
+    const { ttlMs, holdings } = this.#parts;
+    const others = this.view.members.filter(({ session }) => session !== holdings.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
-    for (const { provenMs } of this.#view.members)
+    for (const { provenMs } of this.view.members)
       if (provenMs !== undefined && provenMs < ttlMs) moments.push(ttlMs - provenMs);
     if (this.tellings.hasMore) moments.push(AGAIN_AFTER_MS);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
@@ -261,11 +231,11 @@ export class FleetMembership {
       if (opensInMs > 0) return "new_board";
       return !isSharded && granted?.rest === 0 && granted.seat === 0 ? "part" : undefined;
     })();
-    if (waitsFor !== this.#waitsFor && waitsFor !== undefined) log.warn({ waitsFor }, WAITS[waitsFor]);
-    this.#waitsFor = waitsFor;
-    const differs = { config: this.configs > 1, clock: Math.abs(this.clockAheadMs) > TOLD_CLOCK_MS };
+    if (waitsFor !== this.waitsFor && waitsFor !== undefined) log.warn({ waitsFor }, WAITS[waitsFor]);
+    this.waitsFor = waitsFor;
+    const differs = { config: this.view.configs > 1, clock: Math.abs(this.clockAheadMs) > TOLD_CLOCK_MS };
     if (differs.config && !this.#differs.config)
-      log.warn({ configs: this.configs }, "replicas of this fleet run different configs");
+      log.warn({ configs: this.view.configs }, "replicas of this fleet run different configs");
     if (differs.clock && !this.#differs.clock)
       log.warn(
         { aheadMs: Math.round(this.clockAheadMs) },

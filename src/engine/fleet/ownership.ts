@@ -15,13 +15,15 @@ export class Ownership {
   readonly #held: Set<string>;
   /** By hand-over: a name that is lost meanwhile is not part of it any more. */
   readonly #handedOver = new Map<string, object>();
-  readonly #moves = { gained: 0, lost: 0 };
+  readonly moves: { gained: number; lost: number } = { gained: 0, lost: 0 };
   /** Since when the config has each upstream; from the start on: always, as far as is known. Monotonic. */
   #knownSinceMs: ReadonlyMap<string, number> | undefined;
   #config = NO_CONFIG;
   #mustTellTerms = false;
-  #asks: readonly string[] = [];
-  #isDoubtful = false;
+  /** A release was not answered: it may still arrive, when what it names is held again. A new session is safe from it. */
+  isDoubtful = false;
+  /** Names of groups that replicas of an older config hold a part of: nobody can poll the rest. */
+  asks: readonly string[] = [];
   /** As the view stood when there was nothing to do. */
   #settledIn: string | undefined;
 
@@ -29,20 +31,6 @@ export class Ownership {
     this.#parts = parts;
     this.#view = view;
     this.#held = parts.holdings.claimed;
-  }
-
-  get moves(): { readonly gained: number; readonly lost: number } {
-    return this.#moves;
-  }
-
-  /** A release was not answered: it may still arrive, when what it names is held again. A new session is safe from it. */
-  get isDoubtful(): boolean {
-    return this.#isDoubtful;
-  }
-
-  /** Names of groups that replicas of an older config hold a part of: nobody can poll the rest. */
-  get asks(): readonly string[] {
-    return this.#asks;
   }
 
   get heldUpstreams(): readonly string[] {
@@ -80,23 +68,23 @@ export class Ownership {
    * What is held by this replica's own clock, under its present session: after the board lost its data, or where a
    * message of the session before may still arrive. Nobody else can have claimed it meanwhile.
    */
-  async retake(session: string): Promise<boolean> {
+  async retake(): Promise<boolean> {
     const kept = new Set<string>();
     for (const batch of batchesOf(this.#groupsHeld())) {
-      const claimed = await this.#ask(session, batch, true);
+      const claimed = await this.#ask(batch, true);
       if (claimed === undefined) return false;
       for (const { name } of claimed) kept.add(name);
     }
-    for (const name of kept) this.#view.note(name, session);
+    for (const name of kept) this.#view.note(name, this.#parts.holdings.session);
     const lost = [...this.#held].filter((name) => !kept.has(name) && !this.#handedOver.has(name));
     this.#forget(lost);
     if (lost.length > 0) this.#parts.events.onLost(upstreamsIn(lost));
     this.#mustTellTerms = false;
-    this.#isDoubtful = false;
+    this.isDoubtful = false;
     return true;
   }
 
-  async act(session: string, own: OwnConfig): Promise<void> {
+  async act(own: OwnConfig): Promise<void> {
     const { ttlMs, name, holdings, onBug } = this.#parts;
     const standing = this.#view.standingOf(own, ttlMs);
     // Thousands of names need not be looked at with every beat.
@@ -112,50 +100,58 @@ export class Ownership {
     // Ours on the board but not held here: the answer to a claim was lost, or a release did not arrive.
     const left = groups
       .flatMap(({ names }) => names)
-      .filter((each) => !wanted.has(each) && this.#isLeft(each, session));
+      .filter((each) => !wanted.has(each) && this.#isLeft(each));
     const isFree = (each: string): boolean =>
-      this.#held.has(each) || this.#view.holderOf(each) === undefined || this.#isLeft(each, session);
+      this.#held.has(each) || this.#view.holderOf(each) === undefined || this.#isLeft(each);
     const missing = mine.filter(
       ({ names }) => !names.every((each) => this.#held.has(each)) && names.every(isFree),
     );
-    this.#asks = this.#blocked(own).slice(0, MOST_ASKS);
+    this.asks = this.#blocked(own).slice(0, MOST_ASKS);
     const toDo = [...toHandOver, ...this.#handedOver.keys(), ...left, ...missing];
     if (toDo.length === 0 && !this.#mustTellTerms) {
       this.#settledIn = standing;
       return;
     }
-    if (toHandOver.length > 0) void this.#handOver(session, toHandOver).catch(onBug);
-    if (left.length > 0) await this.#release(session, left);
-    if (holdings.isSessionValid) await this.#claim(session, missing);
-    if (this.#mustTellTerms) await this.retake(session);
+    if (toHandOver.length > 0) void this.#handOver(toHandOver).catch(onBug);
+    if (left.length > 0) await this.#release(left);
+    if (holdings.isSessionValid) await this.#claim(missing);
+    if (this.#mustTellTerms) await this.retake();
   }
 
   /** Releases everything and ends the session. */
-  async end(session: string): Promise<void> {
-    const { board, ttlMs } = this.#parts;
-    const names = [...this.#held];
-    await this.#release(session, names);
+  async end(): Promise<void> {
+    const {
+      board,
+      ttlMs,
+      holdings: { session },
+    } = this.#parts;
+    await this.#release([...this.#held]);
     await board.release({ session, ttlMs, names: [], leasesEndInMs: {}, endsSession: true });
   }
 
-  #isLeft(name: string, session: string): boolean {
-    return !this.#held.has(name) && !this.#handedOver.has(name) && this.#view.holderOf(name) === session;
+  #isLeft(name: string): boolean {
+    return (
+      !this.#held.has(name) &&
+      !this.#handedOver.has(name) &&
+      this.#view.holderOf(name) === this.#parts.holdings.session
+    );
   }
 
-  async #claim(session: string, groups: readonly Group[]): Promise<void> {
+  async #claim(groups: readonly Group[]): Promise<void> {
     for (const batch of batchesOf(groups)) {
-      const claimed = await this.#ask(session, batch, false);
+      const claimed = await this.#ask(batch, false);
       if (claimed === undefined || !this.#parts.holdings.isSessionValid) return;
-      this.#gain(session, claimed);
+      this.#gain(claimed);
     }
   }
 
-  async #ask(
-    session: string,
-    groups: readonly Group[],
-    retakes: boolean,
-  ): Promise<readonly Claimed[] | undefined> {
-    const { board, ttlMs, budgets } = this.#parts;
+  async #ask(groups: readonly Group[], retakes: boolean): Promise<readonly Claimed[] | undefined> {
+    const {
+      board,
+      ttlMs,
+      budgets,
+      holdings: { session },
+    } = this.#parts;
     const asked = groups.map(({ names, budgets: drawnOn }) => ({
       names,
       budgets: drawnOn.map((budget) => budgets.claimOf(budget)),
@@ -163,11 +159,11 @@ export class Ownership {
     return await board.claim({ session, ttlMs, groups: asked, retakes });
   }
 
-  #gain(session: string, claimed: readonly Claimed[]): void {
+  #gain(claimed: readonly Claimed[]): void {
     const { budgets, holdings, events, log } = this.#parts;
     const gained = claimed.filter(({ name }) => !this.#held.has(name));
     for (const { name, waitMs, record } of gained) {
-      this.#view.note(name, session);
+      this.#view.note(name, holdings.session);
       const budget = budgetNamed(name);
       if (budget !== undefined) budgets.begin(budget, waitMs, record);
       if (waitMs > TOLD_WAIT_MS)
@@ -181,7 +177,7 @@ export class Ownership {
         { upstream, unheldMs: this.#withinConfig(upstream, unheldMs), view: record && readView(record.text) },
       ];
     });
-    this.#moves.gained += upstreams.length;
+    this.moves.gained += upstreams.length;
     if (upstreams.length > 0) events.onGained(upstreams);
   }
 
@@ -192,20 +188,17 @@ export class Ownership {
     return Math.min(unheldMs, this.#parts.clock.now() - sinceMs);
   }
 
-  async #handOver(session: string, names: readonly string[]): Promise<void> {
+  async #handOver(names: readonly string[]): Promise<void> {
     const handOver = {};
     for (const name of names) this.#handedOver.set(name, handOver);
     await this.#parts.events.drain(upstreamsIn(names));
-    await this.#release(
-      session,
-      names.filter((name) => this.#handedOver.get(name) === handOver),
-    );
+    await this.#release(names.filter((name) => this.#handedOver.get(name) === handOver));
     for (const name of names) if (this.#handedOver.get(name) === handOver) this.#handedOver.delete(name);
   }
 
   /** First it is not held here any more: no request leaves after its leases were looked at. */
-  async #release(session: string, names: readonly string[]): Promise<void> {
-    const { board, ttlMs, budgets } = this.#parts;
+  async #release(names: readonly string[]): Promise<void> {
+    const { board, ttlMs, budgets, holdings } = this.#parts;
     this.#forget(names);
     const drawnOn = names.map(budgetNamed).filter((budget) => budget !== undefined);
     const endInMs = new Map(drawnOn.map((budget) => [budgetOnBoard(budget), budgets.leasesEndInMs(budget)]));
@@ -213,8 +206,16 @@ export class Ownership {
     for (let from = 0; from < names.length; from += BATCH) {
       const slice = names.slice(from, from + BATCH);
       const leasesEndInMs = Object.fromEntries(slice.map((name) => [name, endInMs.get(name)]));
-      if (!(await board.release({ session, ttlMs, names: slice, leasesEndInMs, endsSession: false }))) {
-        this.#isDoubtful = true;
+      if (
+        !(await board.release({
+          session: holdings.session,
+          ttlMs,
+          names: slice,
+          leasesEndInMs,
+          endsSession: false,
+        }))
+      ) {
+        this.isDoubtful = true;
         return;
       }
       for (const name of slice) this.#view.note(name, undefined);
@@ -222,7 +223,7 @@ export class Ownership {
   }
 
   #forget(names: readonly string[]): void {
-    this.#moves.lost += upstreamsIn(names.filter((name) => this.#held.has(name))).length;
+    this.moves.lost += upstreamsIn(names.filter((name) => this.#held.has(name))).length;
     for (const name of names) this.#held.delete(name);
     this.#settledIn = undefined;
   }

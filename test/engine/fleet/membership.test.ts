@@ -205,10 +205,10 @@ describe("nobody is dark for longer than needed", () => {
     const world = worldOf();
     const others = await settled(world, "a", "b");
     const newcomer = world.begin("c");
-    const lost = (): number[] => others.map(({ membership }) => membership.moves.lost);
+    const lost = (): number[] => others.map(({ membership }) => membership.ownership.moves.lost);
     const before = lost();
     expect(await world.longestSilence(4 * TTL_MS, ...others, newcomer)).toBeLessThanOrEqual(BEAT_MS);
-    expect(newcomer.membership.moves).toEqual({ gained: UPSTREAMS / 3, lost: 0 });
+    expect(newcomer.membership.ownership.moves).toEqual({ gained: UPSTREAMS / 3, lost: 0 });
     expect(lost().map((count, index) => count - (before[index] ?? 0))).toEqual([2, 2]);
   });
 
@@ -300,7 +300,7 @@ test("a replica whose release was not answered begins a new session, and keeps a
   const world = worldOf();
   const [a, b] = await settled(world, "a", "b");
   if (a === undefined || b === undefined) throw new Error("two began");
-  const former = a.membership.session;
+  const former = a.holdings.session;
   const newcomer = world.begin("c");
   const before = a.polled.size;
   for (let ms = 0; ms < 3 * TTL_MS && a.polled.size === before; ms += 0.25) await world.clock.advance(0.25);
@@ -310,7 +310,7 @@ test("a replica whose release was not answered begins a new session, and keeps a
   const kept = [...a.polled];
   expect(kept.length).toBe(before - 2);
   expect(await world.longestSilence(3 * TTL_MS, a, b, newcomer)).toBeLessThanOrEqual(2 * BEAT_MS);
-  expect(a.membership.session).not.toBe(former);
+  expect(a.holdings.session).not.toBe(former);
   expect([...a.polled]).toEqual(kept);
   expect(total(a, b, newcomer)).toBe(UPSTREAMS);
 });
@@ -432,7 +432,7 @@ test("while nothing changes, a beat looks at none of the groups, however many th
 test("who has stopped in order is no member any more, and who was killed is one for as long as its session", async () => {
   const world = worldOf();
   const [a, b, c] = await settled(world, "a", "b", "c");
-  const members = (): string => (c?.membership.members ?? []).map(({ name }) => name).join("");
+  const members = (): string => (c?.membership.view.members ?? []).map(({ name }) => name).join("");
   const closed = a?.membership.close();
   kill(b);
   await world.clock.advance(BEAT_MS + 500);

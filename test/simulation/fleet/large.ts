@@ -27,7 +27,7 @@ export async function runLargeFleet(replicas: number, upstreams: number): Promis
     };
     world.clock.after(fromMs - world.clock.now() + 1, look);
   };
-  const gains = (): number => sum(world.living.map(({ membership }) => membership.moves.gained));
+  const gains = (): number => sum(world.living.map(({ membership }) => membership.ownership.moves.gained));
   const skipped = (): number =>
     sum(world.lives.flatMap(({ tallies }) => [...tallies.values()].map((tally) => tally.skipped)));
   noteOnce(0, () => heldNow() === upstreams, "all were held after");
@@ -50,7 +50,7 @@ export async function runLargeFleet(replicas: number, upstreams: number): Promis
   world.clock.after(DEATH_MS - 1, () => {
     const [before, dead] = [gains(), world.living[0]];
     const lost = [...(dead?.polling.held ?? [])];
-    const deadGains = dead?.membership.moves.gained ?? 0;
+    const deadGains = dead?.membership.ownership.moves.gained ?? 0;
     noteOnce(
       DEATH_MS,
       () => heldNow() === upstreams,
