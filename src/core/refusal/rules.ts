@@ -91,7 +91,7 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 export const OF_A_DAY: Rule = {
   ...QUOTA,
   on: USUAL,
-  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
+  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS | w.MANY),
   unless: w.A_VALUE,
   isLong: true,
 };

@@ -100,7 +100,7 @@ export const THROTTLED: number = setOf(`
   abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
   frequency_limit ${pairs("banned blocked", "until till")}`);
 export const LONG: number = setOf(`
-  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
+  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")} ${pairs("billing", "period cycle")}
   每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
 export const SHORT: number = setOf(`
@@ -120,34 +120,34 @@ export const ACCOUNT: number = setOf(`
 export const BAD: number = setOf(`
   deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned
-  unrecognized provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
+  unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
   錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч* истек* истёк* ungültig*
   falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido non_valida no_es_válida no_es_válido
   no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
-  deleted suspend* deactivat* closed terminat* disabled inactive restricted banned expired ended is_over cancel*`);
+  deleted suspend* deactivat* closed terminat* disabled inactive not_active paused restricted banned expired ended
+  is_over cancel*`);
 export const AUTH: number = setOf(`
   authentication authorization authorisation auth login 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_REQUEST: number = setOf(`
   ${pairs("invalid bad", "request argument parameter user_agent")} ${pairs("missing no without", "user_agent")}
   user_agent_required`);
 export const RIGHT: number = setOf(`
-  scope permission privilege role entitlement have_access has_access access_to restricted data_action`);
+  scope permission privilege role entitlement have_access has_access access_to restricted data_action must_be_verified
+  whitelist* allowlist*`);
 export const NOT: number = setOf(`
   not no never cannot cant doesnt dont isnt lack lacking insufficient missing without didnt restricted
-  unauthorized`);
+  unauthorized must_be_verified`);
 export const ALLOWED: number = setOf("allowed permitted entitled authorized_to authorized_for");
 export const DENIED: number = setOf("access_denied permission_denied forbidden");
 export const PLACE: number = setOf("country countries region territory location jurisdiction");
 export const UNSERVED: number = setOf(`
-  unsupported restricted not_supported not_available not_allowed not_permitted not_offered blocked
-  unavailable`);
+  unsupported restricted not_supported not_available not_allowed not_permitted not_offered blocked unavailable`);
 export const BLOCKED: number = setOf(`
   block blocked banned blacklist* denylist* reject* intercept* detected activity waf 拦截 阻断 封禁
   заблокирован* gesperrt`);
 export const WALL: number = setOf(`
-  waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser
-  site website`);
+  waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser site website`);
 export const BUSY: number = setOf(`
   overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
 export const A_VALUE: number = setOf(`
