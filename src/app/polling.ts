@@ -83,7 +83,7 @@ export class AppPolling implements AsyncDisposable {
   /** How another replica, or this one before its start, saw upstreams that have not been polled here since. */
   readonly #seenBefore = new Map<string, SeenBefore>();
   #config: Config;
-  /** The supervisor was given this one. */
+  /** The supervisor was given this one: with only those upstreams in it that are polled here. */
   #applied: Config;
   /** Reloads and gains come one after the other. A loss waits for neither. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -117,11 +117,6 @@ export class AppPolling implements AsyncDisposable {
       onBug,
     });
     this.#tokens = new AppTokens({ ...parts, queue: this.#supervisor.queue });
-  }
-
-  /** The config, with only those upstreams in it that are polled here. */
-  get applied(): Config {
-    return this.#applied;
   }
 
   healthOf(upstream: string): Condition["health"] {

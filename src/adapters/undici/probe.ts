@@ -62,7 +62,6 @@ class UndiciProbe implements Probe {
   readonly #build: BuildRequest;
   readonly #keys: KnownKeys;
   readonly #running = new Map<RequestInFlight, Promise<Observation>>();
-  #signal: AbortSignal | undefined;
   #kept: PollClient | undefined;
   #isClosed = false;
 
@@ -76,17 +75,15 @@ class UndiciProbe implements Probe {
   }
 
   poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
-    this.#listenTo(signal);
     const request = new RequestInFlight(this.#options, this.#route, mayWrite);
     if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
-    const polled = this.#poll(request, pollId);
+    const polled = this.#poll(request, signal, pollId);
     this.#running.set(request, polled);
     return polled;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#signal?.removeEventListener("abort", this.#cutOff);
     const running = [...this.#running];
     for (const [request] of running) request.cancel("the probe was closed");
     await Promise.allSettled(running.map(([, polled]) => polled));
@@ -94,20 +91,10 @@ class UndiciProbe implements Probe {
     this.#kept = undefined;
   }
 
-  /** Once: all polls of one upstream come with the same signal. */
-  #listenTo(signal: AbortSignal): void {
-    if (signal === this.#signal) return;
-    this.#signal?.removeEventListener("abort", this.#cutOff);
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#cutOff);
-  }
-
-  readonly #cutOff = (): void => {
-    for (const request of this.#running.keys()) request.cancel("the poll was cancelled");
-  };
-
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
-  async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
+  async #poll(request: RequestInFlight, signal: AbortSignal, pollId?: string): Promise<Observation> {
+    const cutOff = (): void => request.cancel("the poll was cancelled");
+    signal.addEventListener("abort", cutOff);
     let client: PollClient | undefined;
     try {
       const read = request.hasEnded ? undefined : this.#options.credential?.();
@@ -127,6 +114,7 @@ class UndiciProbe implements Probe {
       if (large === undefined) request.releaseMemory();
       return request.observation(this.#shown(exchange), this.#keys.hideInLines, large);
     } finally {
+      signal.removeEventListener("abort", cutOff);
       this.#running.delete(request);
     }
   }
