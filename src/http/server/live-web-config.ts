@@ -29,13 +29,6 @@ export type WebConfigChange = {
 /** 10 s, where it looks every second. */
 const LOOKS_UNTIL_READ_AGAIN = 10;
 
-type Following =
-  | { readonly kind: "idle" }
-  /** It is used at the next look, unless the files change again. `told` is the fault that the log holds already. */
-  | { readonly kind: "settling"; readonly reading: WebConfigReading; readonly told: string | undefined }
-  /** `looks` have passed since it was read. */
-  | { readonly kind: "refused"; readonly fault: string; readonly looks: number };
-
 /** The web config as it is now: its files may change while the server runs. */
 export class LiveWebConfig {
   readonly #source: WebConfigSource | undefined;
@@ -65,39 +58,28 @@ export class LiveWebConfig {
    * unreadable for a while without ever changing.
    */
   async follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
-    const { clock, recheckMs } = options;
+    const { clock, recheckMs, onWarning } = options;
     const source = this.#source;
     if (source === undefined) return;
-    let state: Following = { kind: "idle" };
+    /** It was read at the last look, and is used at this one, unless the files change again. */
+    let reading: WebConfigReading | undefined;
+    /** The log holds this fault already. What it is of was tried so many looks ago. */
+    let told: string | undefined;
+    let looks = 0;
     for (;;) {
       await clock.sleep(recheckMs, signal);
       if (signal.aborted) return;
       const hasChanged = await source.hasChanged();
       if (signal.aborted) return;
-      state = hasChanged
-        ? { kind: "settling", reading: await source.read(), told: undefined }
-        : await this.#next(state, source, options);
-    }
-  }
-
-  /** The files are as they were at the last look. */
-  async #next(state: Following, source: WebConfigSource, options: FollowOptions): Promise<Following> {
-    switch (state.kind) {
-      case "idle":
-        return state;
-      case "settling": {
-        const fault = this.#use(state.reading, options);
-        if (fault === undefined) return { kind: "idle" };
-        if (fault !== state.told) options.onWarning(fault);
-        return { kind: "refused", fault, looks: 1 };
-      }
-      case "refused": {
-        const { fault, looks } = state;
-        if (looks + 1 < LOOKS_UNTIL_READ_AGAIN) return { kind: "refused", fault, looks: looks + 1 };
-        return { kind: "settling", reading: await source.read(), told: fault };
-      }
-      default:
-        return state satisfies never;
+      looks += 1;
+      if (hasChanged) {
+        told = undefined;
+        reading = await source.read();
+      } else if (reading !== undefined) {
+        const fault = this.#use(reading, options);
+        if (fault !== undefined && fault !== told) onWarning(fault);
+        [told, reading, looks] = [fault, undefined, 1];
+      } else if (told !== undefined && looks >= LOOKS_UNTIL_READ_AGAIN) reading = await source.read();
     }
   }
 
