@@ -1,6 +1,7 @@
 import { headerOf } from "../adapters/sqlite/place.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import type { Config } from "../core/config/config.ts";
+import { counted } from "../core/exchange/json-value.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
@@ -47,17 +48,8 @@ export async function check(options: CheckOptions): Promise<number> {
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
   if (json) {
-    const report: CheckReport = {
-      file,
-      ok: isLoaded,
-      faults,
-      warnings,
-      budgets,
-      groups,
-      learned,
-      unsafe,
-      costs,
-    };
+    const proven = { budgets, groups, learned, unsafe, costs };
+    const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
@@ -92,11 +84,13 @@ function learnedIn({ state }: Config): CheckReport["learned"] {
 }
 
 function refusal(file: string, faults: readonly Fault[]): string {
-  const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
-  return [`${file} is refused: ${count}`, ...faults.map((fault) => `  ${formatFault(fault)}`), ""].join("\n");
+  return [
+    `${file} is refused: ${counted(faults.length, "fault")}`,
+    ...faults.map((fault) => `  ${formatFault(fault)}`),
+    "",
+  ].join("\n");
 }
 
 function summary({ upstreams, budgets }: Config): string {
-  const many = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
-  return `${many(upstreams.length, "upstream")} on ${many(budgets.length, "budget")}`;
+  return `${counted(upstreams.length, "upstream")} on ${counted(budgets.length, "budget")}`;
 }

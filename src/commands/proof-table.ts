@@ -42,15 +42,8 @@ function block(proof: BudgetProof): string {
   ].join("\n");
 }
 
-type Row = readonly [
-  what: string,
-  limit: string,
-  share: string,
-  cap: string,
-  demand: string,
-  headroom: string,
-  bar: string,
-];
+/** A cell for each column of the head. */
+type Row = readonly string[];
 
 const HEAD: Row = ["rate", "limit", "share", "cap", "demand", "headroom", ""];
 

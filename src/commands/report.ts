@@ -19,14 +19,8 @@ export type ReportOptions = CommandIo & {
 };
 
 /** Writes the report from the state file, also while the daemon runs: it only reads. */
-export async function report({
-  upstream,
-  format,
-  state,
-  wallNowMs,
-  ...options
-}: ReportOptions): Promise<number> {
-  const { out, err } = options;
+export async function report(options: ReportOptions): Promise<number> {
+  const { upstream, format, state, wallNowMs, out, err } = options;
   const refuse = (why: string): number => {
     err(`cannot report: ${why}\n`);
     return 1;

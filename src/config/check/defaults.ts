@@ -1,3 +1,4 @@
+import { wordSet } from "../../core/text/word-set.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { SCHEDULE_KEYS } from "../schema/schedule.ts";
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SHARED_KEYS } from "../schema/upstream.ts";
@@ -14,18 +15,9 @@ const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "object
 const MAX_VALUES = 500_000;
 
 /** These keys speak of the answer of one path, and an answer of one says nothing about that of another. */
-const OF_ONE_PATH: ReadonlySet<string> = new Set([
-  "path",
-  "method",
-  "body",
-  "idempotency_key",
-  "stream",
-  "expect",
-  "values",
-  "price",
-  "degraded_above",
-  "objective",
-]);
+const OF_ONE_PATH = wordSet(
+  "path method body idempotency_key stream expect values price degraded_above objective",
+);
 
 type MapTree = Tree & { readonly kind: "map" };
 

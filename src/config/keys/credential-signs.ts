@@ -1,5 +1,7 @@
 /** These look like credentials where none is allowed. Better to refuse one header too many than to keep a key in a file. */
 
+import { wordSet } from "../../core/text/word-set.ts";
+
 const SECRET_HEADER =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|(?:^|[-_])(?:api)?keys?$|(?:^|[-_])(?:access|auth|api)[-_]?(?:key|token)|(?:^|[-_])auth$|token|secret|passw|credential|signature/i;
 
@@ -17,18 +19,8 @@ export function looksLikeSecretParameter(name: string): boolean {
 }
 
 /** Headers that Pacewatch or the connection itself sets. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const OWN_HEADERS = wordSet(`
+  connection content-length expect host keep-alive proxy-connection te trailer transfer-encoding upgrade`);
 
 export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.has(name.toLowerCase());

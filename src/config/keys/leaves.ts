@@ -185,7 +185,9 @@ export function list<Value, Written>(
   most: number,
   words: string,
 ): z.ZodType<readonly Value[], readonly Written[]> {
-  return arrayOf(item, most, words);
+  return z
+    .array(item, { error: `a list of ${words}` })
+    .max(most, { error: `a list of at most ${most} ${words}` });
 }
 
 /** A list with something in it. */
@@ -196,18 +198,10 @@ export function filledList<Value, Written>(
   such = "",
 ): z.ZodType<readonly Value[], readonly Written[]> {
   const one = words.replace(/(?:(?<=ss)e)?s$/, "");
-  return arrayOf(item, most, words, such).min(1, { error: `a list of at least one ${one}` });
-}
-
-function arrayOf<Item extends z.ZodType>(
-  item: Item,
-  most: number,
-  words: string,
-  such = "",
-): z.ZodArray<Item> {
   return z
     .array(item, { error: `a list of ${words}${such}` })
-    .max(most, { error: `a list of at most ${most} ${words}` });
+    .max(most, { error: `a list of at most ${most} ${words}` })
+    .min(1, { error: `a list of at least one ${one}` });
 }
 
 export function oneOf<const Values extends readonly string[]>(

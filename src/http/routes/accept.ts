@@ -19,14 +19,9 @@ function itemsOf(header: string | undefined): readonly Item[] {
 }
 
 function parameterOf(text: string): [name: string, value: string] {
-  const [name = "", ...value] = text.split("=");
-  return [
-    name.trimEnd(),
-    value
-      .join("=")
-      .trim()
-      .replace(/^"(.*)"$/, "$1"),
-  ];
+  const [name = "", ...rest] = text.split("=");
+  const value = rest.join("=").trim();
+  return [name.trimEnd(), value.replace(/^"(.*)"$/, "$1")];
 }
 
 export type Coding = "identity" | "gzip" | "zstd";
@@ -73,13 +68,9 @@ export function formatFor(accept: string | undefined): {
 }
 
 function mostSpecific(items: readonly Item[], format: OfferedFormat): Item | undefined {
-  let best: Item | undefined;
-  for (const item of items) {
-    if (!allows(item, format)) continue;
-    const gain = best === undefined ? 1 : specificity(item) - specificity(best) || item.weight - best.weight;
-    if (gain > 0) best = item;
-  }
-  return best;
+  return items
+    .filter((item) => allows(item, format))
+    .toSorted((a, b) => specificity(b) - specificity(a) || b.weight - a.weight)[0];
 }
 
 /** These parameters do not tell one format from another. */
@@ -96,11 +87,5 @@ function allows({ name, parameters }: Item, { mediaType, parameters: ours }: Off
 function specificity({ name, parameters }: Item): number {
   if (name === "*/*") return 0;
   if (name.endsWith("/*")) return 1;
-  return (
-    2 +
-    parameters
-      .keys()
-      .filter((key) => !INDIFFERENT.has(key))
-      .toArray().length
-  );
+  return 2 + [...parameters.keys()].filter((key) => !INDIFFERENT.has(key)).length;
 }

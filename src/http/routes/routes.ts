@@ -224,14 +224,8 @@ async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswe
   const forbidden = whyForbidden(request, deps);
   if (forbidden !== undefined) return textAnswer(`cannot reload: ${forbidden}\n`, 403);
   const result = await deps.reload();
-  switch (result.kind) {
-    case "reloaded":
-      return textAnswer("reloaded\n");
-    case "refused":
-      return textAnswer(result.faults.map((fault) => `${fault}\n`).join(""), 400);
-    default:
-      return result satisfies never;
-  }
+  if (result.kind === "reloaded") return textAnswer("reloaded\n");
+  return textAnswer(result.faults.map((fault) => `${fault}\n`).join(""), 400);
 }
 
 function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
