@@ -91,22 +91,16 @@ const tlsKeysNeedTls: Rule = {
   },
 };
 
+const NO_FILES = { caFile: undefined, certFile: undefined, keyFile: undefined, serverName: undefined };
+
 const redisSchema: z.ZodType<FleetRedis> = codec(
-  ruled(redis, exactlyOne("url", "sentinel", "cluster"), certificateAndKey, tlsKeysNeedTls),
+  named(ruled(redis, exactlyOne("url", "sentinel", "cluster"), certificateAndKey, tlsKeysNeedTls), {}),
   {
-    decode: (written) => ({
-      nodes: nodesOf(written),
-      username: written.username,
-      password: written.password,
-      tls:
-        (written.url?.tls ?? written.tls) === true
-          ? {
-              caFile: written.ca_file,
-              certFile: written.cert_file,
-              keyFile: written.key_file,
-              serverName: written.server_name,
-            }
-          : undefined,
+    decode: ({ url, sentinel, cluster, tls, username, password, ...files }) => ({
+      nodes: nodesOf({ url, sentinel, cluster }),
+      username,
+      password,
+      tls: (url?.tls ?? tls) === true ? files : undefined,
     }),
     encode: ({ nodes, username, password, tls }) => ({
       url: nodes.kind === "single" ? { ...nodes, tls: tls !== undefined } : undefined,
@@ -115,16 +109,17 @@ const redisSchema: z.ZodType<FleetRedis> = codec(
       tls: tls !== undefined,
       username,
       password,
-      ca_file: tls?.caFile,
-      cert_file: tls?.certFile,
-      key_file: tls?.keyFile,
-      server_name: tls?.serverName,
+      ...(tls ?? NO_FILES),
     }),
   },
 );
 
 /** A mapping that has none of them, or several, is refused by its rule, so any answer will do. */
-function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis["nodes"] {
+function nodesOf({
+  url,
+  sentinel,
+  cluster,
+}: Pick<z.output<typeof redis>, "url" | "sentinel" | "cluster">): FleetRedis["nodes"] {
   if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
   if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
   return { kind: "single", host: url.host, port: url.port, database: url.database };
