@@ -143,13 +143,8 @@ function explanationOf(
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, ...readAs(stream, body) } as const;
-  const { outcome, detail, words, advice, json } = judgeExchange(
-    exchange,
-    expect,
-    adviceIn(head, atMs, String),
-    String,
-    matcher,
-  );
+  const told = adviceIn(head, atMs, String);
+  const { outcome, detail, words, advice, json } = judgeExchange(exchange, expect, told, String, matcher);
   return {
     ...(values && readValues(values, outcome, head, json, String)),
     status: head.status,

@@ -38,7 +38,7 @@ export class ConnectionAttempt {
     route: Route,
     timer: PhaseTimer,
     ready: Ready,
-    gone: (connection: ConnectionAttempt) => void = ignore,
+    gone: (connection: ConnectionAttempt) => void = () => {},
   ) {
     this.#route = route;
     this.#timer = timer;
@@ -241,5 +241,3 @@ class ResettableSocket extends Socket {
     return resets ? this.resetAndDestroy() : super.destroy(error);
   }
 }
-
-function ignore(): void {}

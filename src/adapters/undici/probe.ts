@@ -74,7 +74,7 @@ class UndiciProbe implements Probe {
     this.#keys = new KnownKeys([...(options.secrets ?? []), ...(route.proxy?.secrets ?? [])]);
   }
 
-  poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
+  poll(signal: AbortSignal, mayWrite = (): boolean => true, pollId?: string): Promise<Observation> {
     const request = new RequestInFlight(this.#options, this.#route, mayWrite);
     if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
     const polled = this.#poll(request, signal, pollId);
@@ -174,8 +174,4 @@ class UndiciProbe implements Probe {
     if (exchange.kind === "answered") return exchange;
     return { ...exchange, detail: oneLine(this.#keys.hideInLines(exchange.detail)) };
   }
-}
-
-function always(): boolean {
-  return true;
 }

@@ -207,14 +207,8 @@ function told({ seen }: Drawn, place: Places, y: number, height: number): readon
   const { columnMs } = seen;
   return seen.columns.map((column) => {
     const [fromMs, toMs] = [column.index * columnMs, (column.index + 1) * columnMs];
-    return place.box(
-      "hover",
-      fromMs,
-      toMs,
-      y,
-      height,
-      `<title>${columnWords(column, seen, place.nowMs)}</title>`,
-    );
+    const title = `<title>${columnWords(column, seen, place.nowMs)}</title>`;
+    return place.box("hover", fromMs, toMs, y, height, title);
   });
 }
 
