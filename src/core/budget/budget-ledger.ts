@@ -51,10 +51,6 @@ function coldMsOf(budget: Budget, terms: LeaseTerms, { kind, part, uncountedMs }
 
 /** One budget has its leases, what holds it back, and its quota. */
 export class BudgetLedger {
-  #budget: Budget;
-  #needs: Needs;
-  #terms: LeaseTerms;
-  #paceGapMs: number;
   readonly leases: Leases;
   readonly #restraint: Restraint;
   readonly #untold: UntoldLimit = new UntoldLimit();
@@ -63,12 +59,9 @@ export class BudgetLedger {
   readonly #part: BudgetPart | undefined;
 
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
-    this.#budget = budget;
-    this.#needs = start.needs;
+    const terms = termsOf(budget, start.part);
     this.#part = start.part;
-    this.#terms = termsOf(budget, start.part);
-    this.#paceGapMs = paceGapMs(this.#terms.rates);
-    this.leases = new Leases(this.#terms, nowMs, coldMsOf(budget, this.#terms, start));
+    this.leases = new Leases(terms, nowMs, coldMsOf(budget, terms, start));
     this.#restraint = new Restraint(budget, start.needs);
     this.#quotas = start.quotas;
     this.#retiredBudgets = start.retiredBudgets;
@@ -78,15 +71,15 @@ export class BudgetLedger {
     const terms = termsOf(budget, this.#part);
     this.leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
     this.#restraint.change(budget, needs);
-    this.#budget = budget;
-    this.#needs = needs;
-    this.#terms = terms;
-    this.#paceGapMs = paceGapMs(terms.rates);
+  }
+
+  get budget(): Budget {
+    return this.#restraint.budget;
   }
 
   /** Tells what stands against a lease now; undefined if `grant` may follow at once. */
   waitFor(nowMs: number, mostCost: number): Wait | undefined {
-    const budget = this.#budget.name;
+    const budget = this.budget.name;
     const pausedUntilMs = this.#restraint.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
     if (this.#isSpent(mostCost)) {
@@ -110,9 +103,9 @@ export class BudgetLedger {
   grant(nowMs: number, mostCost: number): Grant {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
-    const quota = this.#quotas.of(this.#budget.name);
+    const quota = this.#quotas.of(this.budget.name);
     const request = quota.send(1);
-    const spend = mostCost === 0 ? undefined : this.#quotas.of(spendOf(this.#budget.name));
+    const spend = mostCost === 0 ? undefined : this.#quotas.of(spendOf(this.budget.name));
     const spent = spend?.send(mostCost);
     return {
       settle: (settlement, settledMs) => {
@@ -126,18 +119,13 @@ export class BudgetLedger {
     };
   }
 
-  get budget(): Budget {
-    return this.#budget;
-  }
-
   /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
   applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
     const isPaused = nowMs < this.#restraint.pausedUntilMs;
-    const cap = this.#capOf(longestRateOf(this.#budget), nowMs);
+    const cap = this.#capOf(longestRateOf(this.budget), nowMs);
     this.#restraint.applyAdvice(advice, nowMs, this.leases.inFlight);
     if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
-    const asker = { budget: this.#budget, needs: this.#needs };
-    this.#untold.heard(advice, asker, cap, isPaused, nowMs);
+    this.#untold.heard(advice, this.#restraint, cap, isPaused, nowMs);
   }
 
   resume(): void {
@@ -145,19 +133,19 @@ export class BudgetLedger {
   }
 
   get held(): Held {
-    return { ...this.#restraint.held, untold: this.#untold.held(this.#budget.maxPauseMs) };
+    return { ...this.#restraint.held, untold: this.#untold.held(this.budget.maxPauseMs) };
   }
 
   adopt(held: Held): void {
     this.#restraint.adopt(held);
-    if (held.untold !== undefined) this.#untold.adopt(held.untold, this.#budget.maxPauseMs);
+    if (held.untold !== undefined) this.#untold.adopt(held.untold, this.budget.maxPauseMs);
   }
 
   state(nowMs: number): BudgetState {
     const caps = this.#caps(nowMs);
     const { limit, remaining } = this.#restraint.advertised;
     return {
-      rates: this.#budget.rates.map((rate, index) => ({
+      rates: this.budget.rates.map((rate, index) => ({
         label: rate.label,
         limit: rate.requests,
         cap: caps[index] ?? 0,
@@ -175,26 +163,26 @@ export class BudgetLedger {
       pausedUntilMs: this.#restraint.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isSpent(mostCost),
-      paceGapMs: this.#paceGapMs,
-      maxPauseMs: this.#budget.maxPauseMs,
-      blindAfterMs: this.#budget.blindAfterMs,
+      paceGapMs: paceGapMs(this.leases.terms.rates),
+      maxPauseMs: this.budget.maxPauseMs,
+      blindAfterMs: this.budget.blindAfterMs,
     };
   }
 
   #isSpent(mostCost: number): boolean {
-    const { name } = this.#budget;
+    const { name } = this.budget;
     if (!this.#quotas.of(name).hasRoomFor(1)) return true;
     return mostCost > 0 && !this.#quotas.of(spendOf(name)).hasRoomFor(mostCost);
   }
 
   #caps(nowMs: number): number[] {
-    return this.#budget.rates.map((rate) => this.#capOf(rate, nowMs));
+    return this.budget.rates.map((rate) => this.#capOf(rate, nowMs));
   }
 
   #capOf(rate: Rate, nowMs: number): number {
-    const whole = capOf(rate, this.#budget.share);
+    const whole = capOf(rate, this.budget.share);
     const lowered = this.#restraint.capOf(rate, whole, nowMs);
-    return this.#untold.capOf(rate, this.#ownOf(lowered, whole), this.#budget, nowMs);
+    return this.#untold.capOf(rate, this.#ownOf(lowered, whole), this.budget, nowMs);
   }
 
   #ownOf(cap: number, whole: number): number {
@@ -211,12 +199,12 @@ export class BudgetLedger {
     if (this.#retiredBudgets.length === 0) return nowMs;
     const countedByMs = Math.max(...this.#retiredBudgets.map((budget) => budget.leases.countedByMs));
     const fromMs = countedByMs === Infinity ? nowMs : countedByMs;
-    const forgottenAtMs = fromMs + forgottenAfterMs(this.#terms, 0);
+    const forgottenAtMs = fromMs + forgottenAfterMs(this.leases.terms, 0);
     if (forgottenAtMs <= nowMs) this.#retiredBudgets = [];
     return forgottenAtMs;
   }
 
   #shortestWindowMs(): number {
-    return Math.min(...this.#budget.rates.map((rate) => rate.perMs));
+    return Math.min(...this.budget.rates.map((rate) => rate.perMs));
   }
 }

@@ -80,7 +80,7 @@ export function coldStartOf(
 }
 
 export class Leases {
-  #terms: LeaseTerms;
+  terms: LeaseTerms;
   #outstanding = 0;
   /** By window length. A reload keeps the windows that stay. */
   #expiries: Map<number, Expiries>;
@@ -89,7 +89,7 @@ export class Leases {
   #countedByMs = Number.NEGATIVE_INFINITY;
 
   constructor(terms: LeaseTerms, nowMs: number, coldMs: number) {
-    this.#terms = terms;
+    this.terms = terms;
     this.#expiries = new Map(terms.rates.map((rate) => [rate.perMs, new Expiries()]));
     this.#notBeforeMs = nowMs + coldMs;
   }
@@ -118,7 +118,7 @@ export class Leases {
   settle(settlement: Settlement, nowMs: number): void {
     this.#outstanding -= 1;
     if (settlement === "unsent") return;
-    const fromMs = settlement === "answered" ? nowMs : nowMs + this.#terms.lingerMs;
+    const fromMs = settlement === "answered" ? nowMs : nowMs + this.terms.lingerMs;
     this.#countedByMs = Math.max(this.#countedByMs, fromMs);
     for (const [perMs, expiries] of this.#expiries) {
       expiries.dropUntil(nowMs);
@@ -145,24 +145,24 @@ export class Leases {
   /** Leases stay held under the new terms. A window that was not tracked before has to pass first. */
   change(terms: LeaseTerms, nowMs: number, forgottenMs: number): void {
     const isUntracked = terms.rates.some((rate) => !this.#expiries.has(rate.perMs));
-    if (isUntracked || terms.lingerMs > this.#terms.lingerMs) {
+    if (isUntracked || terms.lingerMs > this.terms.lingerMs) {
       this.#notBeforeMs = Math.max(this.#notBeforeMs, nowMs + forgottenMs);
     }
     this.#expiries = new Map(
       terms.rates.map((rate) => [rate.perMs, this.#expiries.get(rate.perMs) ?? new Expiries()]),
     );
-    this.#terms = terms;
+    this.terms = terms;
   }
 
   /** The next gap counts from here: from when this one was due, at most so much earlier than now. */
   #pacedFromMs(nowMs: number): number {
     if (this.#lastTakenMs === undefined) return nowMs;
-    return Math.max(this.#lastTakenMs + paceGapMs(this.#terms.rates), nowMs - PACE_BURST_MS);
+    return Math.max(this.#lastTakenMs + paceGapMs(this.terms.rates), nowMs - PACE_BURST_MS);
   }
 
   freeAtMs(nowMs: number, caps: readonly number[]): number {
     let untilMs = this.#notBeforeMs;
-    for (const [index, rate] of this.#terms.rates.entries()) {
+    for (const [index, rate] of this.terms.rates.entries()) {
       const cap = Math.min(rate.cap, caps[index] ?? rate.cap);
       const pacedAtMs = this.#lastTakenMs === undefined ? nowMs : this.#lastTakenMs + rate.perMs / cap;
       const excess = this.heldIn(rate.perMs, nowMs) - cap + 1;

@@ -20,8 +20,8 @@ const MOST_KNOWN = 16;
 
 /** The signals that are in force for one budget. They only tighten, until they expire. */
 export class Restraint {
-  #budget: Budget;
-  #needs: Needs;
+  budget: Budget;
+  needs: Needs;
   /** It lies in the past if there is no pause. */
   pausedUntilMs = 0;
   #yieldUntilMs = 0;
@@ -39,13 +39,13 @@ export class Restraint {
   #lowered: Map<number, readonly Lowered[]> | undefined;
 
   constructor(budget: Budget, needs: Needs = () => 0) {
-    this.#budget = budget;
-    this.#needs = needs;
+    this.budget = budget;
+    this.needs = needs;
   }
 
   change(budget: Budget, needs: Needs): void {
-    this.#budget = budget;
-    this.#needs = needs;
+    this.budget = budget;
+    this.needs = needs;
     const windows = new Set(budget.rates.map((rate) => rate.perMs));
     for (const perMs of this.#lowered?.keys() ?? []) if (!windows.has(perMs)) this.#lowered?.delete(perMs);
   }
@@ -70,7 +70,7 @@ export class Restraint {
     const lowered = this.#lowered?.get(rate.perMs)?.find(({ untilMs }) => nowMs < untilMs);
     if (lowered === undefined) return configuredCap;
     // Never under one: with none, nobody would see the limit rise again.
-    return Math.min(configuredCap, Math.max(1, capOf(lowered, this.#budget.share)));
+    return Math.min(configuredCap, Math.max(1, capOf(lowered, this.budget.share)));
   }
 
   /** Each limit is shown as it was advertised last, with what is known of its window. */
@@ -83,7 +83,7 @@ export class Restraint {
       pausedUntilMs: this.pausedUntilMs,
       yieldUntilMs: this.#yieldUntilMs,
       refusals: this.#hintlessRefusals,
-      refusedUntilMs: this.#refusedAtMs + this.#budget.maxPauseMs,
+      refusedUntilMs: this.#refusedAtMs + this.budget.maxPauseMs,
       lowered: [...(this.#lowered?.values() ?? [])].flatMap(([strictest, ...others]) => {
         const last = others.at(-1) ?? strictest;
         return strictest === undefined || last === undefined ? [] : [{ ...strictest, untilMs: last.untilMs }];
@@ -97,7 +97,7 @@ export class Restraint {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, held.pausedUntilMs);
     this.#yieldUntilMs = Math.max(this.#yieldUntilMs, held.yieldUntilMs);
     this.#hintlessRefusals = Math.min(Math.max(this.#hintlessRefusals, held.refusals), MOST_DOUBLINGS);
-    this.#refusedAtMs = Math.max(this.#refusedAtMs, held.refusedUntilMs - this.#budget.maxPauseMs);
+    this.#refusedAtMs = Math.max(this.#refusedAtMs, held.refusedUntilMs - this.budget.maxPauseMs);
     for (const limit of held.lowered) {
       const limits = (this.#lowered ??= new Map<number, readonly Lowered[]>());
       const known = limits.get(limit.perMs) ?? [];
@@ -123,9 +123,9 @@ export class Restraint {
     const limits = [...advice.limits, ...this.#limitsLearnedOf(advice, nowMs)];
     this.#applyPause(advice, nowMs);
     // Whoever refuses us means it: then no need of ours counts.
-    const isRefused = nowMs < this.#refusedAtMs + this.#budget.maxPauseMs;
+    const isRefused = nowMs < this.#refusedAtMs + this.budget.maxPauseMs;
     for (const limit of limits) {
-      const lowered = loweredBy(limit, this.#budget, isRefused ? () => 0 : this.#needs);
+      const lowered = loweredBy(limit, this.budget, isRefused ? () => 0 : this.needs);
       if (lowered !== undefined) this.#lower(lowered.perMs, lowered.requests, nowMs);
     }
     this.#advertise(advice, limits, inFlight, nowMs);
@@ -155,9 +155,9 @@ export class Restraint {
     const limit = remaining?.limit ?? (limits.length === 0 ? undefined : least);
     this.advertised = { limit, remaining: remaining?.requests };
     this.#left = remaining !== undefined && remaining.requests > 0 ? remaining.requests - inFlight : Infinity;
-    this.#leftUntilMs = nowMs + Math.min(remaining?.resetMs ?? 0, this.#budget.maxPauseMs);
+    this.#leftUntilMs = nowMs + Math.min(remaining?.resetMs ?? 0, this.budget.maxPauseMs);
     if (remaining === undefined) return;
-    const yieldMs = yieldMsOf(remaining, this.#budget);
+    const yieldMs = yieldMsOf(remaining, this.budget);
     this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
   }
 
@@ -169,13 +169,13 @@ export class Restraint {
     if (!throttled) {
       this.#hintlessRefusals = 0;
     } else if (pauseMs <= 0) {
-      this.#pause(longestRateOf(this.#budget).perMs * 2 ** this.#hintlessRefusals, nowMs);
+      this.#pause(longestRateOf(this.budget).perMs * 2 ** this.#hintlessRefusals, nowMs);
       this.#hintlessRefusals = Math.min(this.#hintlessRefusals + 1, MOST_DOUBLINGS);
     }
   }
 
   #pause(forMs: number, nowMs: number): void {
-    this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + Math.min(forMs, this.#budget.maxPauseMs));
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + Math.min(forMs, this.budget.maxPauseMs));
   }
 
   /** What was said last ends last, so of what was said before only stricter limits still count. */

@@ -43,6 +43,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
   const { upstream, record, condition } = polled;
   const { accounts, history } = record;
   const { schedule, values, links } = upstream;
+  const read = history.values.read(values ?? [], schedule.longestGapMs, nowMs);
   return {
     ...summaryOf(polled),
     budgets: upstream.budgets,
@@ -56,7 +57,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     nextSlotAtMs: condition.nextSlotAtMs,
     certificateExpiresAtMs: accounts.certificateExpiresAtMs,
     announcement: history.announcement,
-    ...(values && { values: valuesOf(values, record, schedule.longestGapMs, nowMs) }),
+    ...(values && { values: values.map((value, place) => valueStatusOf(value, read[place], nowMs)) }),
     skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skips.of(cause) })).filter(
       ({ count }) => count > 0,
     ),
@@ -66,16 +67,6 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     lastPolls: history.lastPolls,
     lastFailures: history.lastFailures,
   };
-}
-
-function valuesOf(
-  wanted: readonly Value[],
-  { history }: UpstreamRecord,
-  periodMs: number,
-  nowMs: number,
-): readonly ValueStatus[] {
-  const read = history.values.read(wanted, periodMs, nowMs);
-  return wanted.map((value, place) => valueStatusOf(value, read[place], nowMs));
 }
 
 function valueStatusOf(

@@ -99,27 +99,23 @@ function refused(status: number, { means, says, by, words }: Recognition): Class
   return { outcome: outcomeOf(means), detail, ...(words === undefined ? {} : { words }) };
 }
 
-/** A 429 whose spent window is that of a day or longer says nothing of credit, and yet no minute helps. */
-function longQuota(
+/** The limits that the headers tell beside a refusal may say more of it; undefined where they do not. */
+function refusedByLimits(
   status: number,
   recognition: Recognition,
-  advice: Advice | undefined,
+  advice?: Advice,
 ): Classification | undefined {
-  const windowMs = advice?.exhaustedPerMs ?? 0;
-  if (recognition.means !== "rate" || windowMs < DAY_MS) return undefined;
-  return because("quota", `answered ${status}: the quota of ${Math.round(windowMs / HOUR_MS)} h is spent`);
-}
-
-/** A vague "quota exceeded" whose headers tell of no limit but short ones is a rate. */
-function shortQuota(
-  status: number,
-  recognition: Recognition,
-  advice: Advice | undefined,
-): Classification | undefined {
-  if (status !== 429 || recognition.means !== "quota" || recognition.isVague !== true) return undefined;
-  const limits = advice?.limits ?? [];
-  const areShort = limits.every(({ perMs }) => perMs !== undefined && perMs < DAY_MS);
-  return limits.length > 0 && areShort
+  const { means, isVague } = recognition;
+  const { exhaustedPerMs = 0, limits = [] } = advice ?? {};
+  // A spent window of a day or longer says nothing of credit, and yet no minute helps.
+  if (means === "rate" && exhaustedPerMs >= DAY_MS)
+    return because(
+      "quota",
+      `answered ${status}: the quota of ${Math.round(exhaustedPerMs / HOUR_MS)} h is spent`,
+    );
+  // A vague "quota exceeded" whose headers tell of no limit but short ones is a rate.
+  const areShort = limits.length > 0 && limits.every(({ perMs }) => perMs !== undefined && perMs < DAY_MS);
+  return status === 429 && means === "quota" && isVague === true && areShort
     ? refused(status, { ...recognition, means: "rate", says: SAYS.rate })
     : undefined;
 }
@@ -228,9 +224,5 @@ function classify(question: Question): Classification {
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);
-  return (
-    longQuota(status, recognition, advice) ??
-    shortQuota(status, recognition, advice) ??
-    refused(status, recognition)
-  );
+  return refusedByLimits(status, recognition, advice) ?? refused(status, recognition);
 }

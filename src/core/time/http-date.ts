@@ -61,10 +61,9 @@ function dayMsOf(parts: Parts, nowMs: number): number | undefined {
 
 /** A leap second (`:60`) counts as the first of the next minute. */
 function timeMsOf(parts: Parts): number | undefined {
-  const [hour, minute, second] = [parts["hour"], parts["minute"], parts["second"] ?? "0"].map(Number);
-  const [offsetHour, offsetMinute] = [parts["offsetHour"] ?? "0", parts["offsetMinute"] ?? "0"].map(Number);
-  if (hour === undefined || minute === undefined || second === undefined) return undefined;
-  if (offsetHour === undefined || offsetMinute === undefined) return undefined;
+  const part = (name: string): number => Number(parts[name] ?? 0);
+  const [hour, minute, second] = [part("hour"), part("minute"), part("second")];
+  const [offsetHour, offsetMinute] = [part("offsetHour"), part("offsetMinute")];
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return undefined;
   const aheadOfUtcMinutes = (offsetHour * 60 + offsetMinute) * (parts["sign"] === "-" ? -1 : 1);
   const fractionMs = Math.floor(Number(`0${parts["fraction"] ?? ""}`) * 1000 + 1e-6);

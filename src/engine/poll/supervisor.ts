@@ -65,7 +65,7 @@ export class Supervisor {
       if (poller === undefined) added.push(this.#add(upstream, probe));
       else void this.#leave(poller.reconfigure(upstream, probe));
     }
-    this.#timetable.set(config.upstreams.map(({ name, schedule }) => ({ name, schedule })));
+    this.#timetable.set(config.upstreams);
     // A new upstream gets one slot at once; the pace of its budget spreads them.
     for (const poller of added) poller.slot("first", this.#parts.clock.now());
   }
@@ -90,9 +90,7 @@ export class Supervisor {
       endings.push(this.#leave(poller.stop(how === "drain" ? graceOf(poller.upstream) : 0)));
     }
     if (endings.length === 0) return;
-    this.#timetable.set(
-      [...this.#pollers.values()].map(({ upstream: { name, schedule } }) => ({ name, schedule })),
-    );
+    this.#timetable.set([...this.#pollers.values()].map(({ upstream }) => upstream));
     await Promise.all(endings);
   }
 
