@@ -22,6 +22,13 @@ export type Reading = { readonly families: readonly LimitFamily[]; readonly malf
 
 /** A list may come in several headers, each with some of its members. */
 export function readStructuredFields(headers: readonly LimitHeader[], parseList: ParseList): Reading {
+  const readList = (
+    text: string,
+    read: (item: StructuredItem) => LimitFamily | undefined,
+  ): readonly LimitFamily[] | undefined => {
+    const items = parseList(text) ?? [];
+    return items.length === 0 ? undefined : readAll(items, read);
+  };
   const policies = new Map<string, LimitFamily>();
   const states: LimitFamily[] = [];
   let malformed = 0;
@@ -32,13 +39,14 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
   };
   for (const { field, value } of headers) {
     if (!isPolicy(field)) continue;
-    const told = readPolicies(value, policies.size, parseList);
+    const told =
+      readList(value.replaceAll(NAME_BEFORE_NAME, ""), policyOf) ?? unnamedPolicies(value, policies.size);
     if (mayKeep(told)) for (const policy of told) policies.set(`${field.prefix} ${policy.key}`, policy);
   }
   const stated = new Set<string>();
   for (const { field, value } of headers) {
     if (!isState(field, value)) continue;
-    const told = readStates(value, (key) => policies.get(`${field.prefix} ${key}`), parseList);
+    const told = readList(value, (item) => stateOf(item, policies.get(`${field.prefix} ${keyOf(item)}`)));
     if (!mayKeep(told)) continue;
     states.push(...told);
     for (const { key } of told) stated.add(`${field.prefix} ${key}`);
@@ -63,23 +71,9 @@ export function isState({ part, prefix }: LimitField, text: string): boolean {
 /** `"fixed window";"api";q=1000;w=300`: some send two names, of which the last counts. No list may have that. */
 const NAME_BEFORE_NAME = /"[^"]{0,100}"\s*;(?=\s*")/g;
 
-/** `before`: how many were told in other headers. */
-function readPolicies(
-  text: string,
-  before: number,
-  parseList: ParseList,
-): readonly LimitFamily[] | undefined {
-  const items = parseList(text.replaceAll(NAME_BEFORE_NAME, "")) ?? [];
-  return (items.length === 0 ? undefined : readAll(items, policyOf)) ?? unnamedPolicies(text, before);
-}
-
-function readStates(
-  text: string,
-  policyOf: (key: string) => LimitFamily | undefined,
-  parseList: ParseList,
-): readonly LimitFamily[] | undefined {
-  const items = parseList(text) ?? [];
-  return items.length === 0 ? undefined : readAll(items, (item) => stateOf(item, policyOf));
+/** A state names its policy. */
+function keyOf({ name }: StructuredItem): string {
+  return `policy ${name}`;
 }
 
 const UNTOLD = { remaining: undefined, resetMs: undefined, resource: undefined };
@@ -90,7 +84,7 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
   if (quota === undefined || (unit === "requests" && quota < 1) || seconds === 0) return undefined;
   return {
     ...UNTOLD,
-    key: `policy ${item.name}`,
+    key: keyOf(item),
     unit,
     limit: quota,
     perMs: seconds && seconds * 1000,
@@ -98,7 +92,7 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
   };
 }
 
-/** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. */
+/** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. `before`: how many were told in other headers. */
 function unnamedPolicies(text: string, before: number): readonly LimitFamily[] | undefined {
   const amounts = amountsOf(text)?.filter(({ amount }) => amount > 0) ?? [];
   if (amounts.length === 0 || amounts.some(({ amount }) => amount < 1)) return undefined;
@@ -111,18 +105,13 @@ function unnamedPolicies(text: string, before: number): readonly LimitFamily[] |
   }));
 }
 
-/** A state names its policy, which tells the limit and the window. */
-function stateOf(
-  item: StructuredItem,
-  policyOf: (key: string) => LimitFamily | undefined,
-): LimitFamily | undefined {
-  const key = `policy ${item.name}`;
-  const policy = policyOf(key);
+/** Its policy tells the limit and the window. */
+function stateOf(item: StructuredItem, policy: LimitFamily | undefined): LimitFamily | undefined {
   const [remaining, seconds] = countsIn(item, "r", "t") ?? [];
   const saysNothing = remaining === undefined && (policy === undefined || seconds === undefined);
   if (saysNothing || (seconds ?? 0) * 1000 > LONGEST_WAIT_MS) return undefined;
   return {
-    key,
+    key: keyOf(item),
     unit: policy?.unit ?? "requests",
     limit: policy?.limit,
     perMs: policy?.perMs,

@@ -4,16 +4,6 @@ export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "o
 export type JsonScalar = string | number | boolean;
 export type JsonType = (typeof JSON_TYPES)[number];
 
-const TYPE_WORDS: Readonly<Record<JsonType, string>> = {
-  string: "a text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  null: "null",
-};
-
 export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
@@ -22,27 +12,24 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+type TypeRow = { readonly words: string; readonly fits: (value: unknown) => boolean };
+
+const TYPES: Readonly<Record<JsonType, TypeRow>> = {
+  string: { words: "a text", fits: (value) => typeof value === "string" },
+  number: { words: "a number", fits: (value) => typeof value === "number" },
+  integer: { words: "a whole number", fits: Number.isInteger },
+  boolean: { words: "true or false", fits: (value) => typeof value === "boolean" },
+  array: { words: "a list", fits: isList },
+  object: { words: "an object", fits: isObject },
+  null: { words: "null", fits: (value) => value === null },
+};
+
 export function isOfType(value: unknown, type: JsonType): boolean {
-  switch (type) {
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof value === type;
-    case "integer":
-      return Number.isInteger(value);
-    case "array":
-      return isList(value);
-    case "object":
-      return isObject(value);
-    case "null":
-      return value === null;
-    default:
-      return type satisfies never;
-  }
+  return TYPES[type].fits(value);
 }
 
 export function typesInWords(types: readonly JsonType[]): string {
-  return types.map((type) => TYPE_WORDS[type]).join(" or ");
+  return types.map((type) => TYPES[type].words).join(" or ");
 }
 
 export function existenceInWords(exists: boolean): string {

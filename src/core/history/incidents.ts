@@ -60,13 +60,12 @@ export function seenElsewhere(
   return incident === undefined ? past : [{ upstream, ...incident, endedAtMs: undefined }, ...past];
 }
 
-type Open = {
+type Open = Pick<Incident, "startedAtMs"> & {
   state: HealthState;
   reason: string;
-  readonly startedAtMs: number;
+  polls: number;
   /** When the bad state was confirmed. */
   readonly confirmedAtMs: number;
-  polls: number;
 };
 
 /** The incidents of one upstream: each is known by a bad state, begins with its first failure and ends with the first ok. */
@@ -129,17 +128,12 @@ export class Incidents {
       const { sinceMs = atMs, polls = 1 } = this.#failing ?? {};
       this.#failing = undefined;
       const isNew = this.#open === undefined;
-      this.#open ??= {
-        state: to,
-        reason: this.#lastReason,
-        startedAtMs: sinceMs,
-        confirmedAtMs: atMs,
-        polls,
-      };
+      const reason = this.#lastReason;
+      this.#open ??= { state: to, reason, startedAtMs: sinceMs, confirmedAtMs: atMs, polls };
       if (this.#open.state === to && (isNew || from === "unknown")) return this.#open.startedAtMs;
-      if (severity > SEVERITY.indexOf(this.#open.state) && this.#lastReason !== "offline") {
+      if (severity > SEVERITY.indexOf(this.#open.state) && reason !== "offline") {
         this.#open.state = to;
-        this.#open.reason = this.#lastReason;
+        this.#open.reason = reason;
       }
     } else if (to !== "unknown" && this.#open !== undefined) {
       this.#end(this.#open, atMs);
@@ -157,11 +151,7 @@ export class Incidents {
   }
 
   #end(open: Open, endedAtMs: number): void {
-    this.#ended.push({
-      ...this.#shown(open),
-      endedAtMs,
-      ...(this.#isUnwatched && { isUnwatched: true }),
-    });
+    this.#ended.push({ ...this.#shown(open), endedAtMs, ...(this.#isUnwatched && { isUnwatched: true }) });
     if (this.#ended.length > INCIDENTS_KEPT) this.#ended.shift();
   }
 
