@@ -1,6 +1,6 @@
 /**
  * Real refusals, as providers say them (seen), and others that nobody looked at while the table was made (unseen), or
- * before each of the rounds of mending it; the sixth was gathered by others, and of the seventh, from 238 that nobody had
+ * before each of the rounds of mending it; the sixth was gathered by others, and of the seventh, from 308 that nobody had
  * read, these brought a change.
  */
 

@@ -107,7 +107,7 @@ export const RULES: readonly Rule[] = [
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
   { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
-  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
+  { ...QUOTA, on: ANSWERS, near: within(10, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
   // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
   {
     ...QUOTA,

@@ -80,7 +80,7 @@ export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超限 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
@@ -91,14 +91,14 @@ export const CALLS: number = setOf(`
   リクエスト数 リクエスト回数 요청 anfragen solicitud* petic* intentos requêtes requisi* solicita* richieste запрос*
   verzoeken żądań istek* cầu permintaan`);
 export const RATE: number = setOf(`
-  rate ratelimit frequency freq speed throughput burst qps cuqps rps tps rpm tpm concurren* 频率 频次 并发 流量 速率`);
+  rate ratelimit frequency freq speed throughput burst qps qpm cuqps rps tps rpm tpm concurren* 频率 频次 并发 流量 速率`);
 export const MANY: number = setOf(`
   many much too_fast too_high too_frequent too_frequently too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
   abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
-  frequency_limit ${pairs("banned blocked", "until till")}`);
+  frequency_limit ${pairs("banned blocked", "until till")} ${pairs("going posting", "too_fast too_often")}`);
 export const LONG: number = setOf(`
   daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")} ${pairs("billing", "period cycle")}
   每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
