@@ -10,7 +10,7 @@ import type { FleetBoard } from "../core/fleet/board.ts";
 import { budgetOnBoard, groupsOf, namesNeededBy, upstreamOnBoard } from "../core/fleet/groups.ts";
 import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
-import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
+import { readView, viewKey, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
 import { conditionsOf } from "../core/notify/bulletin.ts";
@@ -156,7 +156,7 @@ export class AppFleet {
     if (mode === "everywhere") return [];
     return [...this.membership.config.namesOf.keys()].filter((name) =>
       // Thousands have none, and need not be read.
-      this.#published.get(viewKey(mode, name, ""))?.includes('"n":'),
+      this.#published.get(viewKey(mode, name, ""))?.includes('"bulletin":'),
     );
   }
 
@@ -209,10 +209,7 @@ export class AppFleet {
     }));
     const heldBy = Map.groupBy(upstreams, ({ holder }) => holder);
     const budgets = this.membership.config.groups.flatMap((group) => group.budgets);
-    const { members } = this.membership.view;
-    const aheadMs =
-      members.find(({ session }) => session === this.#joined.holdings.session)?.clockAheadMs ?? 0;
-    const usualMs = aheadMs - this.membership.clockAheadMs;
+    const { members, usualClockMs } = this.membership.view;
     return {
       mode,
       name: ownName,
@@ -226,7 +223,7 @@ export class AppFleet {
         isThisOne: session === this.#joined.holdings.session,
         isLeaving,
         isNew: mode === "shard" && !((provenMs ?? 0) >= this.#joined.fleet.ttlMs),
-        clockAheadMs: clockAheadMs - usualMs,
+        clockAheadMs: clockAheadMs - usualClockMs,
       })),
       upstreams,
       budgets:
@@ -268,7 +265,7 @@ export class AppFleet {
     const { mode, name } = fleet;
     yield* replica.toldRecords(name, this.membership.isEldest);
     for (const [upstream, view] of replica.views(isWhole))
-      yield [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })];
+      yield [viewKey(mode, upstream, name), JSON.stringify({ vantage: name, ...view })];
   }
 }
 

@@ -193,7 +193,7 @@ export function* fleetViews(
       isUp: health.isUp,
       sinceMs: history.sinceMs,
       lastPollAtMs,
-      lastDurationMs: history.lastPoll?.durationMs,
+      lastDurationMs: history.lastPoll && Math.round(history.lastPoll.durationMs),
       knownUntilMs,
       incident: newest?.endedAtMs === undefined ? newest : undefined,
       bulletin: bulletinOf(name),

@@ -23,6 +23,12 @@ export class BoardView {
     return this.#members;
   }
 
+  /** How far the wall clocks of most are ahead of Redis's. */
+  get usualClockMs(): number {
+    const aheadMs = this.#members.map(({ clockAheadMs }) => clockAheadMs).toSorted((a, b) => a - b);
+    return aheadMs[Math.floor((aheadMs.length - 1) / 2)] ?? 0;
+  }
+
   /** So many different configs run in the fleet. */
   get configs(): number {
     return Math.max(1, new Set(this.#members.map(({ config }) => config)).size);

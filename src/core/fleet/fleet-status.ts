@@ -6,7 +6,7 @@ import { flag, number, objectOf, oneOf, optional, readText, type Row, text } fro
 import { HEALTH_STATES, type Health, type HealthState, UNKNOWN_HEALTH } from "../poll/health.ts";
 import { upstreamOnBoard } from "./groups.ts";
 
-/** How one replica sees one upstream: others show it, and whoever polls it next goes on with it. */
+/** How one replica sees one upstream, on the board as JSON: others show it, and whoever polls it next goes on with it. */
 export type FleetView = {
   readonly vantage: string;
   readonly state: HealthState;
@@ -71,47 +71,30 @@ export type FleetStatus = {
   readonly configs: number;
 };
 
-/** Short, as there are thousands. */
-export function viewText(view: FleetView): string {
-  const {
-    vantage: v,
-    state: s,
-    isUp: u,
-    sinceMs: t,
-    lastPollAtMs: p,
-    lastDurationMs,
-    knownUntilMs: k,
-  } = view;
-  const { incident } = view;
-  const d = lastDurationMs === undefined ? undefined : Math.round(lastDurationMs);
-  const i = incident && { s: incident.state, r: incident.reason, t: incident.startedAtMs, n: incident.polls };
-  return JSON.stringify({ v, s, u, t, p, d, k, i, n: view.bulletin });
-}
-
 const state = oneOf(HEALTH_STATES);
 const reason = oneOf(["", ...REASON_NAMES]);
 
 /** Undefined if another version wrote something unreadable. */
 export function readView(written: string): FleetView | undefined {
   return readText(written, (view) => ({
-    vantage: view.get("v", text),
-    state: view.get("s", state),
-    isUp: view.get("u", optional(flag)),
-    sinceMs: view.get("t", optional(number)),
-    lastPollAtMs: view.get("p", optional(number)),
-    lastDurationMs: view.get("d", optional(number)),
-    knownUntilMs: view.get("k", number),
-    incident: view.get("i", optional(objectOf(incidentIn))),
-    bulletin: view.get("n", optional(text)),
+    vantage: view.get("vantage", text),
+    state: view.get("state", state),
+    isUp: view.get("isUp", optional(flag)),
+    sinceMs: view.get("sinceMs", optional(number)),
+    lastPollAtMs: view.get("lastPollAtMs", optional(number)),
+    lastDurationMs: view.get("lastDurationMs", optional(number)),
+    knownUntilMs: view.get("knownUntilMs", number),
+    incident: view.get("incident", optional(objectOf(incidentIn))),
+    bulletin: view.get("bulletin", optional(text)),
   }));
 }
 
 function incidentIn(incident: Row): OpenIncident {
   return {
-    state: incident.get("s", state),
-    reason: incident.get("r", reason),
-    startedAtMs: incident.get("t", number),
-    polls: incident.get("n", number),
+    state: incident.get("state", state),
+    reason: incident.get("reason", reason),
+    startedAtMs: incident.get("startedAtMs", number),
+    polls: incident.get("polls", number),
   };
 }
 

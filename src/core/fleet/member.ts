@@ -1,4 +1,4 @@
-import { flag, listOf, number, readText, type Row, text } from "../exchange/rows.ts";
+import { type Check, flag, listOf, number, optional, readText, Row, text } from "../exchange/rows.ts";
 import type { LiveSession } from "./board.ts";
 
 /** A live replica, as it describes itself. */
@@ -42,32 +42,26 @@ export function infoText(info: MemberInfo): string {
   return JSON.stringify(info);
 }
 
-const UNREADABLE: MemberInfo = {
-  url: "",
-  held: 0,
-  groups: "",
-  config: "",
-  configSinceMs: 0,
-  isLeaving: false,
-  asks: [],
-  clockAheadMs: 0,
-};
-
 /** The replica counts also where nothing that it says of itself can be read. */
 export function memberOf({ session, endsInMs, info, provenMs }: LiveSession): FleetMember {
-  return { session, name: nameOf(session), endsInMs, provenMs, ...(readText(info, infoIn) ?? UNREADABLE) };
+  const said = readText(info, infoIn) ?? infoIn(new Row({}));
+  return { session, name: nameOf(session), endsInMs, provenMs, ...said };
 }
 
 function infoIn(info: Row): MemberInfo {
-  const url = info.get("url", text);
+  const url = info.get("url", or(text, ""));
   return {
     url: /^https?:\/\//.test(url) ? url : "",
-    held: info.get("held", number),
-    groups: info.get("groups", text),
-    config: info.get("config", text),
-    configSinceMs: info.get("configSinceMs", number),
-    isLeaving: info.get("isLeaving", flag),
-    asks: info.get("asks", listOf(text)),
-    clockAheadMs: info.get("clockAheadMs", number),
+    held: info.get("held", or(number, 0)),
+    groups: info.get("groups", or(text, "")),
+    config: info.get("config", or(text, "")),
+    configSinceMs: info.get("configSinceMs", or(number, 0)),
+    isLeaving: info.get("isLeaving", or(flag, false)),
+    asks: info.get("asks", or(listOf(text), [])),
+    clockAheadMs: info.get("clockAheadMs", or(number, 0)),
   };
+}
+
+function or<Read>(check: Check<Read>, otherwise: Read): Check<Read> {
+  return (said) => optional(check)(said) ?? otherwise;
 }

@@ -60,7 +60,7 @@ export class FleetMembership {
 
   /** How far this replica's wall clock is ahead of most others'. */
   get clockAheadMs(): number {
-    return this.#clockAheadMs - medianOf(this.view.members.map(({ clockAheadMs }) => clockAheadMs));
+    return this.#clockAheadMs - this.view.usualClockMs;
   }
 
   setConfig(config: FleetConfig): void {
@@ -250,10 +250,6 @@ const WAITS: Readonly<Record<FleetWait, string>> = {
   new_board: "waiting: Redis has lost its data, so replicas may first go on with what they held",
   part: "waiting: other replicas have all parts of the budgets",
 };
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
-}
 
 function hashOf(text: string): string {
   return hash32(text).toString(36) + hash32(`${text}#`).toString(36);

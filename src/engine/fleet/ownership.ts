@@ -1,4 +1,4 @@
-import type { Claimed } from "../../core/fleet/board.ts";
+import type { Caller, Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
 import { readView } from "../../core/fleet/fleet-status.ts";
 import { budgetNamed, budgetOnBoard, type Group, upstreamNamed } from "../../core/fleet/groups.ts";
@@ -120,13 +120,14 @@ export class Ownership {
 
   /** Releases everything and ends the session. */
   async end(): Promise<void> {
-    const {
-      board,
-      ttlMs,
-      holdings: { session },
-    } = this.#parts;
     await this.#release([...this.#held]);
-    await board.release({ session, ttlMs, names: [], leasesEndInMs: {}, endsSession: true });
+    const ending = { ...this.#caller, names: [], leasesEndInMs: {}, endsSession: true };
+    await this.#parts.board.release(ending);
+  }
+
+  get #caller(): Caller {
+    const { holdings, ttlMs } = this.#parts;
+    return { session: holdings.session, ttlMs };
   }
 
   #isLeft(name: string): boolean {
@@ -146,17 +147,12 @@ export class Ownership {
   }
 
   async #ask(groups: readonly Group[], retakes: boolean): Promise<readonly Claimed[] | undefined> {
-    const {
-      board,
-      ttlMs,
-      budgets,
-      holdings: { session },
-    } = this.#parts;
+    const { board, budgets } = this.#parts;
     const asked = groups.map(({ names, budgets: drawnOn }) => ({
       names,
       budgets: drawnOn.map((budget) => budgets.claimOf(budget)),
     }));
-    return await board.claim({ session, ttlMs, groups: asked, retakes });
+    return await board.claim({ ...this.#caller, groups: asked, retakes });
   }
 
   #gain(claimed: readonly Claimed[]): void {
@@ -198,7 +194,7 @@ export class Ownership {
 
   /** First it is not held here any more: no request leaves after its leases were looked at. */
   async #release(names: readonly string[]): Promise<void> {
-    const { board, ttlMs, budgets, holdings } = this.#parts;
+    const { board, budgets } = this.#parts;
     this.#forget(names);
     const drawnOn = names.map(budgetNamed).filter((budget) => budget !== undefined);
     const endInMs = new Map(drawnOn.map((budget) => [budgetOnBoard(budget), budgets.leasesEndInMs(budget)]));
@@ -206,15 +202,8 @@ export class Ownership {
     for (let from = 0; from < names.length; from += BATCH) {
       const slice = names.slice(from, from + BATCH);
       const leasesEndInMs = Object.fromEntries(slice.map((name) => [name, endInMs.get(name)]));
-      if (
-        !(await board.release({
-          session: holdings.session,
-          ttlMs,
-          names: slice,
-          leasesEndInMs,
-          endsSession: false,
-        }))
-      ) {
+      const request = { ...this.#caller, names: slice, leasesEndInMs, endsSession: false };
+      if (!(await board.release(request))) {
         this.isDoubtful = true;
         return;
       }

@@ -75,7 +75,7 @@ export class QuotaDraws {
     this.#drawn.delete(quota);
     if (limit === undefined || drawn === undefined) return;
     await this.#asking.get(quota);
-    await this.#ask(quota, limit, unused(drawn, buckets), new Map());
+    await this.#ask(quota, limit, usedOf(drawn, buckets, Infinity), new Map());
   }
 
   get #hour(): number {
@@ -99,13 +99,7 @@ export class QuotaDraws {
     if (limit === undefined) return;
     const before = this.#drawn.get(quota);
     if (before !== undefined && !this.#isDue(quota, before)) return;
-    // Whoever knows of requests that the board has lost tells it.
-    const lost = [...count.buckets]
-      .filter(([hour, units]) => units > (before?.own.get(hour) ?? 0))
-      .map(([hour, units]) => ({ hour, count: units, drawn: undefined }));
-    // What was drawn for an hour that is over is of no more use to this replica.
-    const over = before === undefined ? [] : unused(before, count.buckets);
-    const used = [...lost, ...over.filter(({ hour }) => hour < this.#hour)];
+    const used = usedOf(before, count.buckets, this.#hour);
     const upTo = before === undefined ? new Map<number, number>() : this.#wanted(quota);
     const answer = await this.#ask(quota, limit, used, upTo);
     if (answer === undefined) return;
@@ -138,9 +132,10 @@ export class QuotaDraws {
   }
 }
 
-/** What was drawn and not sent. */
-function unused({ own }: Drawn, buckets: QuotaBuckets): DrawRequest["used"] {
-  return [...own]
-    .map(([hour, drawn]) => ({ hour, count: buckets.get(hour) ?? 0, drawn }))
-    .filter(({ count, drawn }) => drawn > count);
+/** Whoever knows of requests that the board has lost tells it, and what was drawn and not sent before this hour. */
+function usedOf(drawn: Drawn | undefined, buckets: QuotaBuckets, beforeHour: number): DrawRequest["used"] {
+  const own = drawn?.own ?? new Map<number, number>();
+  return [...new Set([...buckets.keys(), ...own.keys()])]
+    .map((hour) => ({ hour, count: buckets.get(hour) ?? 0, drawn: own.get(hour) }))
+    .filter(({ hour, count, drawn: had = 0 }) => count > had || (count < had && hour < beforeHour));
 }

@@ -344,8 +344,14 @@ test("what was missed while nobody held an upstream is known to whoever takes ov
   const world = worldOf();
   const [a, b] = await settled(world, "a", "b");
   if (a === undefined || b === undefined) throw new Error("two began");
-  a.sees("u:upstream-0", JSON.stringify({ v: "a", s: "down", t: 1_700_000_000_000, k: 1 }));
-  b.sees("u:upstream-0", JSON.stringify({ v: "b", s: "down", t: 1_700_000_000_000, k: 1 }));
+  a.sees(
+    "u:upstream-0",
+    JSON.stringify({ vantage: "a", state: "down", sinceMs: 1_700_000_000_000, knownUntilMs: 1 }),
+  );
+  b.sees(
+    "u:upstream-0",
+    JSON.stringify({ vantage: "b", state: "down", sinceMs: 1_700_000_000_000, knownUntilMs: 1 }),
+  );
   await world.clock.advance(2 * BEAT_MS);
   const [holder, other] = a.polled.has("upstream-0") ? [a, b] : [b, a];
   kill(holder);
