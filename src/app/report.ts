@@ -1,5 +1,4 @@
 import { keptIn } from "../adapters/sqlite/report-rows.ts";
-import { troubleOf } from "../adapters/sqlite/trouble.ts";
 import { type Asked, periodOf } from "../core/report/period.ts";
 import { type Report, type Reported, type UpstreamReport, upstreamReport } from "../core/report/report.ts";
 import { csvOf, jsonOf, markdownOf } from "../core/report/text-formats.ts";
@@ -24,23 +23,16 @@ const WRITERS: Readonly<Record<ReportFormat, (report: Report) => Iterable<string
 
 const PART_CHARS = 65_536;
 
-/** Reads the files at once, and writes in parts. Throws where one cannot be read. */
+/** Writes in parts, and reads the incidents of each part for it. Throws where a file cannot be read. */
 export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQuestion): Generator<string> {
   const reports = new Map<string, UpstreamReport>();
   // Those of one time zone have the same days.
   for (const [timeZone, some] of Map.groupBy(upstreams, ({ sla }) => sla?.timeZone ?? "UTC")) {
     const period = periodOf(asked, timeZone, nowMs);
-    const files = paths.map((path) => readOr(path, () => keptIn(path, some, period)));
+    const files = paths.map((path) => keptIn(path, some, period));
     for (const upstream of some) {
       const kept = files.flatMap((file) => file.get(upstream.name) ?? []);
-      const together = {
-        days: kept.flatMap(({ days }) => days),
-        costs: kept.flatMap(({ costs }) => costs),
-        incidents: kept
-          .flatMap(({ incidents }) => incidents)
-          .sort((one, other) => one.startedAtMs - other.startedAtMs),
-      };
-      reports.set(upstream.name, upstreamReport(upstream, together, period, nowMs));
+      reports.set(upstream.name, upstreamReport(upstream, kept, period, nowMs));
     }
   }
   const inOrder = upstreams.flatMap(({ name }) => reports.get(name) ?? []);
@@ -52,12 +44,4 @@ export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQ
     part = "";
   }
   yield part;
-}
-
-function readOr<Read>(path: string, read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    throw new Error(`the state file "${path}" cannot be read: it ${troubleOf(error).says}`, { cause: error });
-  }
 }

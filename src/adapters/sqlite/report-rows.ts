@@ -6,7 +6,6 @@ import {
   type Figures,
   type Kept,
   type KeptCost,
-  type KeptDay,
   type KeptIncident,
   NOTHING,
   type Reported,
@@ -16,7 +15,7 @@ import { readBeside } from "./quiet-file.ts";
 import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
 import { newestVersion, versionOf } from "./schema.ts";
 import { evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
-import { StateFileError } from "./trouble.ts";
+import { StateFileError, troubleOf } from "./trouble.ts";
 
 const NAMED = "upstream IN (SELECT value FROM json_each(:upstreams))";
 
@@ -61,6 +60,8 @@ const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */
 const DAYS_AT_ONCE = 8;
+/** In memory at the same time. Fewer would be more readings, each of which may have to wait for the daemon. */
+const INCIDENTS_OF_AT_ONCE = 10;
 
 /** Reads a state file beside the daemon that writes it. By upstream. */
 export function keptIn(
@@ -68,64 +69,78 @@ export function keptIn(
   upstreams: readonly Reported[],
   { fromMs, days, months }: Period,
 ): ReadonlyMap<string, Kept> {
-  const named = { upstreams: JSON.stringify(upstreams.map(({ name }) => name)) };
+  const names = upstreams.map(({ name }) => name);
+  const named = { upstreams: JSON.stringify(names) };
   const badColumnOf = new Map(upstreams.map((upstream) => [upstream.name, badMinutesOf(upstream)]));
   const badColumns = [...new Set(badColumnOf.values())];
   const sql = dayWith(badColumns);
-  const found: NamedDay[] = [];
-  for (let place = 0; place < days.length; place += DAYS_AT_ONCE) {
-    const some = days.slice(place, place + DAYS_AT_ONCE);
+  const daysOf = new Map(names.map((name): [string, Figures[]] => [name, []]));
+  for (let first = 0; first < days.length; first += DAYS_AT_ONCE) {
+    const some = days.slice(first, first + DAYS_AT_ONCE);
     const read = (database: DatabaseSync): readonly (readonly unknown[])[] => {
-      const statement = requireVersion(database).prepare(sql);
+      const statement = database.prepare(sql);
       // A row with a name for each sum takes four times the memory.
       statement.setReturnArrays(true);
       return some.map(({ fromMs: from, toMs: to }) =>
         statement.all({ ...named, from: hourOf(from), to: hourOf(to) }),
       );
     };
-    for (const [index, rows] of readBeside(path, read).entries()) {
+    for (const [place, rows] of readVersion(path, read).entries()) {
       for (const row of rows) {
         const sums: readonly unknown[] = isList(row) ? row : [];
         const upstream = String(sums.at(-1));
         const badPlace = FIGURES.length + badColumns.indexOf(badColumnOf.get(upstream) ?? "");
-        const figures = figuresIn(sums, badPlace);
-        if (figures !== undefined) found.push({ upstream, day: some[index]?.name ?? "", ...figures });
+        const [figures, ofDays] = [figuresIn(sums, badPlace), daysOf.get(upstream)];
+        if (figures && ofDays) ofDays[first + place] = figures;
       }
     }
   }
-  const [costs, incidents] = readBeside(path, (database) => {
-    const cost = requireVersion(database).prepare(COSTS);
-    const ofMonths = months.flatMap(({ name, fromMs: from, toMs: to }) =>
+  const costs = readVersion(path, (database) => {
+    const cost = database.prepare(COSTS);
+    return months.flatMap(({ name, fromMs: from, toMs: to }) =>
       cost.all({ ...named, month: name, from: hourOf(from), to: hourOf(to) }),
     );
-    return [ofMonths, database.prepare(INCIDENTS).all({ ...named, from: fromMs })] as const;
   });
-  const daysOf = Map.groupBy(found, ({ upstream }) => upstream);
   const costsOf = Map.groupBy(readRows(costs, costOf), ({ upstream }) => upstream);
-  const incidentsOf = Map.groupBy(readRows(incidents, keptIncidentOf), ({ upstream }) => upstream);
+  let inMemory: ReadonlyMap<string, readonly KeptIncident[]> = new Map();
+  const incidentsOf = (name: string): readonly KeptIncident[] => {
+    if (!inMemory.has(name)) {
+      const some = names.slice(names.indexOf(name)).slice(0, INCIDENTS_OF_AT_ONCE);
+      const asked = { upstreams: JSON.stringify(some), from: fromMs };
+      const rows = readVersion(path, (database) => database.prepare(INCIDENTS).all(asked));
+      const found = Map.groupBy(readRows(rows, keptIncidentOf), ({ upstream }) => upstream);
+      inMemory = new Map(some.map((each) => [each, found.get(each) ?? []]));
+    }
+    return inMemory.get(name) ?? [];
+  };
   return new Map(
-    upstreams.map(({ name }) => [
+    Array.from(daysOf, ([name, ofDays]) => [
       name,
-      {
-        days: daysOf.get(name) ?? [],
-        costs: costsOf.get(name) ?? [],
-        incidents: incidentsOf.get(name) ?? [],
-      },
+      { days: ofDays, costs: costsOf.get(name) ?? [], incidents: () => incidentsOf(name) },
     ]),
   );
 }
 
-function requireVersion(database: DatabaseSync): DatabaseSync {
-  const version = versionOf(database);
-  if (version === newestVersion()) return database;
+/** Beside the daemon, a file of this version. */
+function readVersion<Read>(path: string, read: (database: DatabaseSync) => Read): Read {
+  try {
+    return readBeside(path, (database) => {
+      requireVersion(versionOf(database));
+      return read(database);
+    });
+  } catch (error) {
+    throw new Error(`the state file "${path}" cannot be read: it ${troubleOf(error).says}`, { cause: error });
+  }
+}
+
+function requireVersion(version: number): void {
+  if (version === newestVersion()) return;
   const whose =
     version > newestVersion()
       ? "a newer pacewatch"
       : "an earlier pacewatch: start this one once, which takes its steps";
   throw new StateFileError("foreign", `was written by ${whose}`);
 }
-
-type NamedDay = KeptDay & { readonly upstream: string };
 
 /** Undefined where one of them is not what we would write. */
 function figuresIn(sums: readonly unknown[], badPlace: number): Figures | undefined {

@@ -76,7 +76,7 @@ function tableOf<Of>(
 function summary({ atMs, upstreams }: Report): readonly Block[] {
   const month = dateTime(atMs).slice(0, "2026-11".length);
   // The month before is the default: where Pacewatch is new, it is empty.
-  const isEmpty = upstreams.every(({ watchedMs, incidents }) => watchedMs === 0 && incidents.length === 0);
+  const isEmpty = upstreams.every((each) => each.watchedMs === 0 && each.incidents.length === 0);
   const nothing = ` Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
   const text = `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}${isEmpty ? nothing : ""}`;
   return [

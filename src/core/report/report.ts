@@ -34,8 +34,6 @@ export const FIGURES = [
 ] as const;
 export type Figures = Readonly<Record<(typeof FIGURES)[number], number>>;
 
-export type KeptDay = Figures & { readonly day: string };
-
 export type KeptIncident = Incident & {
   readonly evidence: readonly PollStatus[];
   /** When it was written last. */
@@ -51,11 +49,13 @@ export type KeptCost = {
   readonly units: number;
 };
 
-/** Of one upstream. */
+/** Of one upstream, in one file. */
 export type Kept = {
-  readonly days: readonly KeptDay[];
+  /** In the places of the period's days, as far as there are some of them. */
+  readonly days: readonly (Figures | undefined)[];
   readonly costs: readonly KeptCost[];
-  readonly incidents: readonly KeptIncident[];
+  /** Read anew each time: those of all upstreams, with their evidence, take more memory than all else. */
+  readonly incidents: () => readonly KeptIncident[];
 };
 
 type Plain = "ok" | "failed" | "throttled" | "rejected" | "offline" | "withinObjective" | "watchedMinutes";
@@ -110,6 +110,7 @@ export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" |
 
 export type ReportedCost = Pick<KeptCost, "month" | "currency" | "polls"> & { readonly amount: number };
 
+/** Incidents and days are worked out anew each time: of all upstreams together they would be most of the memory. */
 export type UpstreamReport = Sums & {
   readonly upstream: string;
   readonly schedule: string;
@@ -141,18 +142,19 @@ export function reportedOf({ name, schedule, objective, sla }: Upstream): Report
 
 export function upstreamReport(
   upstream: Reported,
-  { days, costs, incidents }: Kept,
+  kept: readonly Kept[],
   period: Period,
   nowMs: number,
 ): UpstreamReport {
   const { name, schedule, latencyObjectiveMs, sla } = upstream;
-  const byDay = Map.groupBy(days, ({ day }) => day);
   // Of several files, each may have hours of the same day.
-  const daily = period.days.map((day) => ({ ...day, figures: added(byDay.get(day.name) ?? []) }));
+  const figuresOf = (place: number): Figures => added(kept.flatMap(({ days }) => days[place] ?? []));
   const overMs = ({ fromMs, toMs }: Range): number => Math.max(0, Math.min(toMs, nowMs) - fromMs);
   const sumsIn = (range: Range): Sums => {
-    const those = daily.filter(({ fromMs, toMs }) => fromMs >= range.fromMs && toMs <= range.toMs);
-    return sumsOf(added(those.map(({ figures }) => figures)), overMs(range), upstream);
+    const those = period.days.flatMap(({ fromMs, toMs }, place) =>
+      fromMs >= range.fromMs && toMs <= range.toMs ? [figuresOf(place)] : [],
+    );
+    return sumsOf(added(those), overMs(range), upstream);
   };
   const all = sumsIn(period);
   const lengthMs = overMs(period);
@@ -168,21 +170,29 @@ export function upstreamReport(
     watched: lengthMs === 0 ? 0 : all.watchedMs / lengthMs,
     sla,
     months: sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsIn(month), sla, nowMs)),
-    costs: costsIn(costs),
-    incidents: incidents
-      .map((incident) => incidentOf(incident, period, nowMs))
-      .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs),
-    days: daily.map(({ name: day, figures, ...range }) => ({
-      day,
-      ...range,
-      ...sumsOf(figures, overMs(range), upstream),
-    })),
+    costs: costsIn(kept.flatMap(({ costs }) => costs)),
+    get incidents() {
+      return kept
+        .flatMap((each) => each.incidents())
+        .sort((one, other) => one.startedAtMs - other.startedAtMs)
+        .map((incident) => incidentOf(incident, period, nowMs))
+        .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs);
+    },
+    get days() {
+      return period.days.map(({ name: day, ...range }, place) => ({
+        day,
+        ...range,
+        ...sumsOf(figuresOf(place), overMs(range), upstream),
+      }));
+    },
   };
 }
 
 type Range = Pick<Span, "fromMs" | "toMs">;
 
 function added(all: readonly Figures[]): Figures {
+  const [first = NOTHING, ...more] = all;
+  if (more.length === 0) return first;
   const sums: Record<keyof Figures, number> = { ...NOTHING };
   for (const each of all)
     for (const figure of FIGURES)

@@ -40,37 +40,34 @@ function code(text: string): string {
 
 /** One line for each figure, so that all tables fit into one. How it was computed stands once, under a number. */
 export function* csvOf(report: Report): Generator<string> {
-  yield csvLine(["about", "table", "row", "figure", "value", "unit", "how"]);
+  yield `${["about", "table", "row", "figure", "value", "unit", "how"].map(csvCell).join(",")}\r\n`;
   const numbers = new Map<Cell, string>();
   for (const part of documentOf(report)) yield* csvLines(part, numbers);
 }
 
-/** Cells that many lines have in common are written once. */
+/** Cells that many lines have in common are written once. A year of many upstreams has half a million lines. */
 function* csvLines({ title, blocks }: Part, numbers: Map<Cell, string>): Generator<string> {
-  const about = csvCell(title);
   for (const block of blocks) {
     if (block.kind === "paragraph") continue;
     const { columns, rows, how } = block;
-    const table = csvCell(block.title);
+    const about = [title, block.title].map(csvCell).join(",");
     const figures = columns.slice(1, how === undefined ? -1 : undefined).map(csvCell);
     for (const [first = "", ...cells] of rows) {
       const sentence = how ?? cells.at(-1) ?? "";
-      const number = numbers.get(sentence) ?? String(numbers.size + 1);
+      const number = numbers.get(sentence) ?? csvCell(String(numbers.size + 1));
+      let lines = "";
       if (!numbers.has(sentence)) {
         numbers.set(sentence, number);
-        yield csvLine(["", "How it was computed", number, "", sentence, "", ""]);
+        lines = `"","How it was computed",${number},"",${csvCell(sentence)},"",""\r\n`;
       }
-      const before = `${about},${table},${csvCell(first)}`;
+      const before = `${about},${csvCell(first)}`;
       for (const [place, figure] of figures.entries()) {
         const cell = cells[place] ?? "";
-        yield `${before},${figure},${csvLine([cell, unitOf(cell), number])}`;
+        lines += `${before},${figure},${csvCell(cell)},"${unitOf(cell)}",${number}\r\n`;
       }
+      yield lines;
     }
   }
-}
-
-function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
 function unitOf(cell: Cell): string {

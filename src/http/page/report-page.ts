@@ -51,7 +51,7 @@ function cellOf(cell: Cell): string {
 
 function textOf(cell: Cell): string {
   if (typeof cell === "string") return unbroken(cell);
-  if ("value" in cell) return escaped(figureText(cell));
+  if ("value" in cell) return figureText(cell);
   return cell.said.map((said) => `<bdi><code>${escaped(said)}</code></bdi>`).join(" ");
 }
 

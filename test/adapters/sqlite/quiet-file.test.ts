@@ -4,6 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { readBeside } from "../../../src/adapters/sqlite/quiet-file.ts";
 import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
+import { incidentRow } from "../../../src/adapters/sqlite/tables.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
 import { reportedOf } from "../../../src/core/report/report.ts";
@@ -82,7 +83,7 @@ test("a file of an earlier or a newer version is told, and so is one whose last 
     NOW_MS + DAY_MS,
   );
   const read = (): unknown => keptIn(bench.path, EMAIL, period);
-  expect(read()).toEqual(new Map([["email", { days: [], costs: [], incidents: [] }]]));
+  expect(read()).toMatchObject(new Map([["email", { days: [], costs: [] }]]));
   bench.change("PRAGMA user_version = 9");
   expect(read).toThrow("was written by an earlier pacewatch: start this one once, which takes its steps");
   bench.change("PRAGMA user_version = 99");
@@ -102,6 +103,32 @@ test("the hours of a day are those from its midnight to the next, and no other u
   const [day] = keptIn(bench.path, EMAIL, period).get("email")?.days ?? [];
   expect(day).toMatchObject({ polls: 3, ok: 3, watchedMinutes: 2 });
   expect(hourOf(fromMs) % 24).toBe(0);
+});
+
+test("each upstream has its own incidents, whichever is asked for first", async () => {
+  await using bench = await StateBench.make();
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  // More than are read together; each third has none.
+  const names = Array.from({ length: 35 }, (_, place) => `upstream-${place}`);
+  const started = (place: number): readonly number[] => (place % 3 === 0 ? [] : [NOW_MS + place]);
+  const rows = names.flatMap((upstream, place) =>
+    started(place).map((startedAtMs) => {
+      const incident = { upstream, startedAtMs, state: "down" as const, reason: "timeout", polls: 2 };
+      return incidentRow({ ...incident, endedAtMs: startedAtMs + 1 }, [], NOW_MS);
+    }),
+  );
+  await thread.write(batchAt(NOW_MS, { rows }));
+  await thread.close();
+  const day = Math.floor(NOW_MS / DAY_MS);
+  const period = periodOf({ firstDay: day, lastDay: day }, "UTC", NOW_MS + DAY_MS);
+  const reported = names.map((name) => reportedOf(sampleUpstream({ name })));
+  const kept = keptIn(bench.path, reported, period);
+  const places = [...names.keys()];
+  for (const place of [...places, ...places.toReversed()]) {
+    const incidents = kept.get(names[place] ?? "")?.incidents() ?? [];
+    expect(incidents.map(({ startedAtMs }) => startedAtMs)).toEqual(started(place));
+  }
 });
 
 test("a journal that was left in the middle of a write is not read over", async () => {

@@ -52,7 +52,7 @@ function reportOf(said: string): Report {
     latencyObjectiveMs: 1_000,
     sla: undefined,
   };
-  const kept = { days: [], costs: [], incidents: [incident] };
+  const kept = [{ days: [], costs: [], incidents: () => [incident] }];
   return { version: 1, atMs: NOW_MS, upstreams: [upstreamReport(upstream, kept, period, NOW_MS)] };
 }
 
@@ -153,7 +153,7 @@ test("a period of which nothing was watched says so, and names the present month
     latencyObjectiveMs: 1_000,
     sla: undefined,
   };
-  const reported = upstreamReport(upstream, { days: [], costs: [], incidents: [] }, period, NOW_MS);
+  const reported = upstreamReport(upstream, [], period, NOW_MS);
   const report: Report = { version: 1, atMs: NOW_MS, upstreams: [reported] };
   const sentence = "Nothing was watched in this period. This month is --month 2026-11 (or ?month=2026-11).";
   for (const written of [markdownOf, reportPage])

@@ -2,7 +2,7 @@ import type { Sla } from "../../../src/core/config/config.ts";
 import { type Period, periodOf } from "../../../src/core/report/period.ts";
 import {
   type Kept,
-  type KeptDay,
+  type Figures,
   type KeptIncident,
   type Report,
   upstreamReport,
@@ -28,7 +28,8 @@ export function reportScene({ upstreams, asked }: Pick<ReportRequest, "upstreams
       const sla = place % 2 === 0 ? SLA : undefined;
       const period = periodOf(asked, sla?.timeZone ?? "UTC", SCENE_NOW_MS);
       const reported = { name, schedule: "every 15s", meanGapMs: 15_000, latencyObjectiveMs: 1_000, sla };
-      return upstreamReport(reported, place === 3 ? QUIET : keptOf(name, period), period, SCENE_NOW_MS);
+      // One is in the config since this month.
+      return upstreamReport(reported, place === 3 ? [] : [keptOf(name, period)], period, SCENE_NOW_MS);
     }),
   };
 }
@@ -45,35 +46,32 @@ const SLA: Sla = {
   timeZone: "America/Argentina/Buenos_Aires",
 };
 
-/** It is in the config since this month. */
-const QUIET: Kept = { days: [], costs: [], incidents: [] };
-
 function keptOf(name: string, { fromMs, days, months }: Period): Kept {
   const random = seededRandom(hash32(name));
   return {
-    days: days.flatMap(({ name: day }, place) => (place === 12 ? [] : [dayOf(day, random)])),
+    days: days.map((_, place) => (place === 12 ? undefined : dayOf(random))),
     costs: months.flatMap(({ name: month }) => [
       { month, currency: "EUR", polls: 178_560, units: 1_785_600_000_000 },
       { month, currency: "USD", polls: 12_345, units: 1_234_567 },
     ]),
-    incidents: INCIDENTS.map(({ atMs, lastsMs, ...incident }) => ({
-      ...incident,
-      upstream: name,
-      startedAtMs: fromMs + atMs,
-      ...(lastsMs === undefined ? { endedAtMs: undefined } : { endedAtMs: fromMs + atMs + lastsMs }),
-      seenAtMs: SCENE_NOW_MS,
-      evidence: incident.evidence.map((poll) => ({ ...poll, atMs: fromMs + atMs + poll.atMs })),
-    })),
+    incidents: () =>
+      INCIDENTS.map(({ atMs, lastsMs, ...incident }) => ({
+        ...incident,
+        upstream: name,
+        startedAtMs: fromMs + atMs,
+        ...(lastsMs === undefined ? { endedAtMs: undefined } : { endedAtMs: fromMs + atMs + lastsMs }),
+        seenAtMs: SCENE_NOW_MS,
+        evidence: incident.evidence.map((poll) => ({ ...poll, atMs: fromMs + atMs + poll.atMs })),
+      })),
   };
 }
 
-function dayOf(day: string, random: () => number): KeptDay {
+function dayOf(random: () => number): Figures {
   const polls = 5_760;
   const failed = random() < 0.6 ? 0 : Math.ceil(random() * 240);
   const [throttled, rejected] = [Math.floor(random() * 3), Math.floor(random() * 1.2)];
   const ok = polls - failed - throttled - rejected - 4;
   return {
-    day,
     polls,
     ok,
     failed,
