@@ -3,7 +3,7 @@ import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
-import { type Quotas, spendOf } from "./quotas.ts";
+import { drawsOf, type Quotas } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
@@ -103,19 +103,18 @@ export class BudgetLedger {
   grant(nowMs: number, mostCost: number): Grant {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
-    const quota = this.#quotas.of(this.budget.name);
-    const request = quota.send(1);
-    const spend = mostCost === 0 ? undefined : this.#quotas.of(spendOf(this.budget.name));
-    const spent = spend?.send(mostCost);
+    const [endRequest, endSpend] = drawsOf(this.budget.name, mostCost).map(({ quota, units }) => {
+      const count = this.#quotas.of(quota);
+      const request = count.send(units);
+      return (taken: number): void => count.end(request, taken);
+    });
     return {
       settle: (settlement, settledMs) => {
-        quota.end(request, settlement === "unsent" ? 0 : 1);
+        endRequest?.(settlement === "unsent" ? 0 : 1);
         this.leases.settle(settlement, settledMs);
         if (settlement === "unsent") this.#restraint.sent(-1);
       },
-      charge: (cost) => {
-        if (spent !== undefined) spend?.end(spent, cost);
-      },
+      charge: (cost) => endSpend?.(cost),
     };
   }
 
@@ -170,9 +169,8 @@ export class BudgetLedger {
   }
 
   #isSpent(mostCost: number): boolean {
-    const { name } = this.budget;
-    if (!this.#quotas.of(name).hasRoomFor(1)) return true;
-    return mostCost > 0 && !this.#quotas.of(spendOf(name)).hasRoomFor(mostCost);
+    const draws = drawsOf(this.budget.name, mostCost);
+    return draws.some(({ quota, units }) => !this.#quotas.of(quota).hasRoomFor(units));
   }
 
   #caps(nowMs: number): number[] {

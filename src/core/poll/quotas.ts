@@ -29,18 +29,11 @@ export function readQuotas(
   if (families.length === 0 || (outcome.kind === "failed" && outcome.reason !== "assertion"))
     return undefined;
   const seen = new Map<string, SeenQuota>();
-  for (const { limit, remaining, perMs, resetMs } of families) {
-    const quota = LEAST_MS.find(([, leastMs]) => (perMs ?? 0) >= leastMs)?.[0];
-    if (
-      quota === undefined ||
-      perMs === undefined ||
-      remaining === undefined ||
-      !(limit !== undefined && limit > 0)
-    )
-      continue;
+  for (const { limit = 0, remaining, perMs = 0, resetMs = perMs } of families) {
+    const quota = LEAST_MS.find(([, leastMs]) => perMs >= leastMs)?.[0];
+    if (quota === undefined || remaining === undefined || limit <= 0) continue;
     const left = Math.min(1, Math.max(0, remaining / limit));
-    if (left < (seen.get(quota)?.left ?? Infinity))
-      seen.set(quota, { quota, left, refillsInMs: resetMs ?? perMs });
+    if (left < (seen.get(quota)?.left ?? Infinity)) seen.set(quota, { quota, left, refillsInMs: resetMs });
   }
   return seen.size === 0 ? undefined : [...seen.values()];
 }

@@ -36,18 +36,18 @@ export class SteadyCalendar {
     if (Math.abs(byMs) < TOLERANCE_MS) this.#skew = undefined;
     else if (Math.sign(byMs) !== Math.sign(before)) this.#skew = { sinceMs: nowMs, byMs };
     else this.#skew = { sinceMs, byMs: Math.abs(byMs) < Math.abs(before) ? byMs : before };
-    if (this.#skew !== undefined && nowMs - this.#skew.sinceMs >= this.#followedAfterMs) this.#follow(nowMs);
+    if (this.#skew !== undefined && nowMs - this.#skew.sinceMs >= this.#followedAfterMs)
+      this.#follow(this.#skew.byMs, nowMs);
     return nowMs + this.#offsetMs;
   }
 
   /** At the end there is no more time to see who is right: whatever the wall clock says now is what the next process goes by. */
   settle(): void {
     this.now();
-    if (this.#skew !== undefined) this.#follow(this.#clock.now());
+    if (this.#skew !== undefined) this.#follow(this.#skew.byMs, this.#clock.now());
   }
 
-  #follow(nowMs: number): void {
-    const { byMs } = this.#skew ?? { byMs: 0 };
+  #follow(byMs: number, nowMs: number): void {
     this.#skew = undefined;
     this.#offsetMs += byMs;
     for (const listener of this.#listeners) listener(byMs, nowMs + this.#offsetMs);

@@ -110,9 +110,8 @@ export class Poller {
   slot(origin: SlotOrigin, atMs: number): void {
     if (this.#isStopped) return;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
-    if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#skipWaiting(this.#state.ticket.withdraw());
-    this.#state = IDLE;
+    const left = this.#leave();
+    if (left !== undefined) this.#skipWaiting(left);
     const screening = screenSlot(
       this.#parts.ledger.restraint(this.#upstream.budgets, mostOf(this.#upstream.price)),
       this.pausedUntilMs,
@@ -153,19 +152,21 @@ export class Poller {
     this.#isStopped = true;
     this.#parts.resourceLimits?.leave(this);
     const state = this.#state;
-    if (state.kind === "confirming") state.cancel.abort();
-    if (state.kind === "waiting") {
-      state.ticket.withdraw();
-      this.#skip("shutdown", 1, true);
-    }
     if (state.kind === "polling") {
       const isOver = new AbortController();
       void this.#parts.clock.sleep(graceMs, isOver.signal).then(() => this.#cutOff.abort());
       await state.ended;
       isOver.abort();
-    }
-    this.#state = IDLE;
+    } else if (this.#leave() !== undefined) this.#skip("shutdown", 1, true);
     await this.#probe.close();
+  }
+
+  /** Waits for nothing any more. Returns why a slot that waited had no lease yet. */
+  #leave(): WaitReason | undefined {
+    const state = this.#state;
+    this.#state = IDLE;
+    if (state.kind === "confirming") state.cancel.abort();
+    return state.kind === "waiting" ? state.ticket.withdraw() : undefined;
   }
 
   /** The way of a slot to its poll, step by step: a token where one is needed, a lease, then the poll. */
@@ -293,14 +294,8 @@ export class Poller {
   pause(forMs: number): void {
     const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
     this.#pauses.pause(this.#upstream.name, Math.min(forMs, maxPauseMs));
-    const state = this.#state;
-    if (state.kind === "polling" || state.kind === "idle") return;
-    this.#state = IDLE;
-    if (state.kind === "confirming") state.cancel.abort();
-    else {
-      state.ticket.withdraw();
-      this.#skip("backoff", 1, true);
-    }
+    if (this.#state.kind === "polling" || this.#state.kind === "idle") return;
+    if (this.#leave() !== undefined) this.#skip("backoff", 1, true);
     this.#fold({ kind: "paused" });
   }
 
