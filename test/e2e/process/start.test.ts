@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -33,7 +33,6 @@ describe.concurrent("the exit code", () => {
   it.each([
     { args: ["check", "--config", "no-such-file.yaml"], code: 1 },
     { args: ["chekc"], code: 2 },
-    { args: ["check", "--jsno"], code: 2 },
   ])("of $args is $code", async ({ args, code }) => {
     await using command = launch(args);
     expect(await command.exited).toEqual({ code, signal: null });
@@ -66,45 +65,6 @@ describe.concurrent("it does not start, and says why in one line,", () => {
   it("where the config itself is wrong, with a code of its own: a restart would not mend it", async () => {
     await using folder = await openConfigFolder(configOf({ budgets: {} }));
     expect(await refusalOf(folder.path, undefined, 78)).toContain('must name a budget, received "');
-  });
-
-  it("where a variable is not set, which may come", async () => {
-    const auth = { bearer: { env: "PACEWATCH_TEST_NEVER_SET" } };
-    await using folder = await openConfigFolder(
-      configOf({ upstreams: [rawUpstream("email", "${PACEWATCH_TEST_NEVER_SET}", { auth })] }),
-    );
-    expect(await refusalOf(folder.path)).toContain("PACEWATCH_TEST_NEVER_SET is not set");
-  });
-
-  it("where a key file cannot be read", async () => {
-    const auth = { bearer: { file: "key.txt" } };
-    await using folder = await openConfigFolder(
-      configOf({ upstreams: [rawUpstream("email", URL_OF_NOBODY, { auth })] }),
-    );
-    const refusal = await refusalOf(folder.path);
-    expect(refusal).toMatch(
-      /^\S+pacewatch\.yaml:\d+:\d+: "upstreams\[0\]\.auth\.bearer\.file": .*no such file\n$/,
-    );
-  });
-
-  it("where the web config has a fault", async () => {
-    await using folder = await openConfigFolder(configOf({ web: { config_file: "web.yaml" } }));
-    await writeFile(join(folder.folder, "web.yaml"), "basic_auth_users:\n  prometheus: not-a-hash\n");
-    const refusal = await refusalOf(folder.path);
-    expect(refusal).toMatch(/^\S*web\.yaml:2:\d+: .*\n$/);
-    expect(refusal).not.toContain("not-a-hash");
-  });
-
-  it("where its certificate is missing", async () => {
-    await using folder = await openConfigFolder(configOf({ web: { config_file: "web.yaml" } }));
-    await writeFile(
-      join(folder.folder, "web.yaml"),
-      "tls_server_config: { cert_file: server.crt, key_file: server.key }\n",
-    );
-    const refusal = await refusalOf(folder.path);
-    expect(refusal).toMatch(
-      /^\S*web\.yaml:1:33: "tls_server_config\.cert_file" must be a readable file: there is no such file: \S+$/m,
-    );
   });
 });
 

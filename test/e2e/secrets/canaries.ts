@@ -81,8 +81,10 @@ function authOf(mode: string, echo: string, upstreamUrl: string): object {
   return AUTHS[mode] ?? { none: true };
 }
 
-/** A token is sent as any bearer is; and of a token endpoint's answer, little is kept. */
+/** A token and the key of a file are sent as any bearer and header are; and of a token endpoint's answer, little is kept. */
 const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
+  file: ["in-every-place", "as-advice", "for-a-status-line", "in-half-an-answer"],
+  rotated: ["in-every-place", "as-advice", "for-a-status-line", "in-half-an-answer"],
   basic: ["in-every-place", "as-advice", "for-a-status-line", "compressed", "in-too-large-a-body"],
   token: ["in-every-place", "as-an-announcement", "as-advice", "for-a-length"],
   client: [
@@ -98,7 +100,7 @@ const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of a key that is sent to the echoes. */
-export const MODES: readonly string[] = [...Object.keys(AUTHS), ...Object.keys(SOME_ECHOES)];
+export const MODES: readonly string[] = [...new Set([...Object.keys(AUTHS), ...Object.keys(SOME_ECHOES)])];
 
 /** The shapes that a key is written in are those of one with every sign in it. */
 export function echoesOf(mode: string): readonly string[] {
@@ -119,7 +121,7 @@ function configOf(upstreamUrl: string): RawConfig {
       auth: authOf(mode, echo, upstreamUrl),
       labels: { mode },
       budget: echo === "as-advice" ? silenced(mode) : "api",
-      every: "5s",
+      every: "10s",
       timeout: "1s",
       proxy: "none",
       expect: { max_body: "8KiB" },
