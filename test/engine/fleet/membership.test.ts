@@ -24,7 +24,7 @@ function worldOf(common: Partial<SmallOptions> = {}): World {
     begin: (name, changes = {}) =>
       new SmallReplica(clock, boards, { name, upstreams: UPSTREAMS, ...common, ...changes }),
     longestSilence: async (forMs, ...replicas) => {
-      const STEP_MS = 20;
+      const STEP_MS = 40;
       const silentMs = new Map([...names.keys()].map((name) => [name, 0]));
       let longestMs = 0;
       for (let ms = 0; ms < forMs; ms += STEP_MS) {

@@ -128,7 +128,7 @@ export class Daemon implements AsyncDisposable {
   }
 
   async get(path: string): Promise<Answer> {
-    return ask(this.url + path);
+    return unlessItStoodStill(() => ask(this.url + path));
   }
 
   async post(path: string): Promise<Answer> {
@@ -138,7 +138,9 @@ export class Daemon implements AsyncDisposable {
   /** In text. What it says in protobuf at about that time is read as well, by a decoder of others. */
   async metrics(): Promise<Families> {
     const text = parseExposition((await this.get("/metrics")).body);
-    const inProtobuf = numbersIn(decodeFamilies(await askBytes(`${this.url}/metrics`, PROTOBUF)));
+    const inProtobuf = numbersIn(
+      decodeFamilies(await unlessItStoodStill(() => askBytes(`${this.url}/metrics`, PROTOBUF))),
+    );
     // Each account is searched for among all series.
     const areFew = (inProtobuf.get("pacewatch_slots_total")?.samples.length ?? 0) <= FEW_UPSTREAMS;
     const open = areFew ? openAccounts(inProtobuf) : [];
@@ -179,6 +181,19 @@ export class Daemon implements AsyncDisposable {
 
   #story(): string {
     return `Its errors: ${JSON.stringify(this.#stderr)}. Its output: ${JSON.stringify(this.#stdout.slice(-2_000))}`;
+  }
+}
+
+/**
+ * A busy machine may let the daemon stand still for longer than a client may take to send its request. It then takes
+ * whoever had connected for a client that says nothing, and cuts the connection off: whoever wants an answer asks again.
+ */
+async function unlessItStoodStill<Got>(get: () => Promise<Got>): Promise<Got> {
+  try {
+    return await get();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ECONNRESET") return get();
+    throw error;
   }
 }
 
