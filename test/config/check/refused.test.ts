@@ -452,7 +452,16 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-async function faultsOf(name: string): Promise<readonly string[]> {
+/** Each file is read once, however many look at what is said of it. */
+const said = new Map<string, Promise<readonly string[]>>();
+
+function faultsOf(name: string): Promise<readonly string[]> {
+  const known = said.get(name) ?? readFaults(name);
+  said.set(name, known);
+  return known;
+}
+
+async function readFaults(name: string): Promise<readonly string[]> {
   const loading = await load(join(FIXTURES, `${name}.yaml`), { environment });
   if (loading.kind === "loaded") return ["loaded"];
   return loading.faults.map(
@@ -471,8 +480,10 @@ describe("a config is refused with every fault and its place", () => {
   });
 
   test("no sentence shows a key that was pasted into the config, wherever it was pasted", async () => {
-    const said = (await Promise.all(Object.keys(REFUSED).map((name) => faultsOf(name)))).flat().join("\n");
-    expect(said).not.toContain("must-not-be-shown");
-    expect(said).not.toContain("must_not_be_shown");
+    const sentences = (await Promise.all(Object.keys(REFUSED).map((name) => faultsOf(name))))
+      .flat()
+      .join("\n");
+    expect(sentences).not.toContain("must-not-be-shown");
+    expect(sentences).not.toContain("must_not_be_shown");
   });
 });

@@ -444,7 +444,7 @@ function accountsIn(
 }
 
 test("other work can run after each upstream, and what happens then shows in those that follow", () => {
-  const upstreams = Array.from({ length: 400 }, (_, index) =>
+  const upstreams = Array.from({ length: 200 }, (_, index) =>
     sampleUpstreamSnapshot({
       upstream: sampleUpstream({ name: `upstream-${index}` }),
       accounts: new UpstreamAccounts("email", 0),
