@@ -79,11 +79,11 @@ export type Lives = {
 };
 
 /**
- * Kills the real program in each of these lives, while its first, second or third poll is under way, and judges each time by the
+ * Kills the real program so often, while its first, second or third poll is under way, and judges each time by the
  * router's own bill.
  */
 export async function killedSoOften(
-  numbers: { readonly from: number; readonly until: number },
+  kills: number,
   spend: number,
   afterwards: (lives: Lives) => Promise<void>,
 ): Promise<void> {
@@ -91,7 +91,7 @@ export async function killedSoOften(
   await using folder = await openConfigFolder(configOf(router.url, spend));
   let mostTooMuch = 0;
   let spent: Spent = { counted: 0, unconfirmed: 0 };
-  for (let life = numbers.from; life < numbers.until; life += 1) {
+  for (let life = 0; life < kills; life += 1) {
     const asked = router.requests + (life % 3);
     await using daemon = await startDaemon({ configPath: folder.path });
     // As long as there surely is money for all of them.
