@@ -149,15 +149,13 @@ export function statusView(sources: ViewSources): Status {
   };
 }
 
+type ColumnSources = Pick<ViewSources, "clock" | "polling"> & {
+  readonly store: Pick<StateStore, "columns"> | undefined;
+};
+
 /** Of a range longer than a day, the hours in memory tell as much, unless it is longer than they are kept. */
 export async function columnsInFile(
-  {
-    clock,
-    store,
-    polling,
-  }: Pick<ViewSources, "clock" | "polling"> & {
-    readonly store: Pick<StateStore, "columns"> | undefined;
-  },
+  { clock, store, polling }: ColumnSources,
   upstream: string,
   range: Range,
 ): Promise<Columns | undefined> {

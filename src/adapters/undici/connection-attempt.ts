@@ -133,7 +133,7 @@ export class ConnectionAttempt {
     const options: ConnectionOptions = {
       socket,
       host: proxy.host,
-      secureContext: material.proxy,
+      secureContext: material.contexts().proxy,
       // NODE_TLS_REJECT_UNAUTHORIZED=0 would switch it off.
       rejectUnauthorized: true,
       ...name,
@@ -160,7 +160,7 @@ export class ConnectionAttempt {
     const options: ConnectionOptions = {
       socket,
       host: tls.name,
-      secureContext: material.upstream,
+      secureContext: material.contexts().upstream,
       ALPNProtocols: ["http/1.1"],
       checkServerIdentity: () => certificate.identityFault(tls.name),
       // Checked in #verify, before the first byte of the request. A connection that Node.js itself rejects no longer

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import { type AddressRules, addressRulesOf } from "./address-rules.ts";
 import type { Endpoint } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
-import { TlsMaterial } from "./tls.ts";
+import { openTls, type TlsMaterial } from "./tls.ts";
 
 /** How to reach an upstream: the same for every connection of one probe. */
 export type Route = {
@@ -63,7 +63,7 @@ export async function findRoute(
     peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
     tls: secure ? { name: (serverName ?? host).replace(/\.$/, ""), verify: !insecureSkipVerify } : undefined,
     proxy,
-    material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now(), onWarning) : undefined,
+    material: needsTls ? await openTls(upstream.tls, clock.now(), onWarning) : undefined,
     names,
     addresses,
     refusal: refusalOf(proxy?.host ?? "", addresses) ?? refusalOf(host, addresses),

@@ -2,11 +2,10 @@ import { createHash, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../../core/config/config.ts";
-import { messageOf } from "../../core/text/escape.ts";
 import { certificatesIn } from "../../files/certificates.ts";
 import { Followed, type Reading } from "../../files/followed.ts";
 import { readRegularText } from "../../files/regular-file.ts";
-import { codeOf } from "../../core/text/escape.ts";
+import { codeOf, messageOf } from "../../core/text/escape.ts";
 
 const REREAD_AFTER_MS = 10_000;
 
@@ -16,54 +15,46 @@ type Pem = {
   readonly key: string | undefined;
 };
 
-type Contexts = { readonly upstream: SecureContext; readonly proxy: SecureContext };
+type Contexts = {
+  readonly upstream: SecureContext;
+  /** The same roots, but never our client certificate. */
+  readonly proxy: SecureContext;
+};
 
 /** Upstreams with the same PEM files share them: a thousand copies would take 80 MB. */
 const inUse = new Map<string, WeakRef<Contexts>>();
 
 /** The trusted roots and the client certificate of one probe, for all its connections. Reread, as files change. */
-export class TlsMaterial {
-  readonly #files: Tls;
-  readonly #contexts: Followed<Contexts>;
-  #readAtMs: number;
-  #reading = false;
-
-  private constructor(files: Tls, pem: Pem, nowMs: number, onWarning: (message: string) => void) {
-    this.#files = files;
-    this.#contexts = new Followed(
-      contextsOf(pem),
-      () => rereadContexts(files),
-      (problem) => onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`),
-    );
-    this.#readAtMs = nowMs;
-  }
-
-  /**
-   * Throws one sentence where a file cannot be used. `onWarning` is called when a file that has changed cannot be used,
-   * and when all can be used again: once for each change, not for each attempt.
-   */
-  static async load(files: Tls, nowMs: number, onWarning: (message: string) => void): Promise<TlsMaterial> {
-    return new TlsMaterial(files, await readPem(files), nowMs, onWarning);
-  }
-
-  get upstream(): SecureContext {
-    return this.#contexts.value.upstream;
-  }
-
-  /** The same roots, but never our client certificate. */
-  get proxy(): SecureContext {
-    return this.#contexts.value.proxy;
-  }
-
+export type TlsMaterial = {
+  readonly contexts: () => Contexts;
   /** Certificates rotate while we run. Nobody waits for this: the next connection uses the new ones. */
-  refresh(nowMs: number): void {
-    const { caFile, certFile, keyFile } = this.#files;
-    if (caFile === undefined && certFile === undefined && keyFile === undefined) return;
-    if (this.#reading || nowMs - this.#readAtMs < REREAD_AFTER_MS) return;
-    this.#reading = true;
-    this.#readAtMs = nowMs;
-    void this.#contexts.reread().finally(() => (this.#reading = false));
-  }
+  readonly refresh: (nowMs: number) => void;
+};
+
+/**
+ * Throws one sentence where a file cannot be used. `onWarning` is called when a file that has changed cannot be used,
+ * and when all can be used again: once for each change, not for each attempt.
+ */
+export async function openTls(
+  files: Tls,
+  nowMs: number,
+  onWarning: (message: string) => void,
+): Promise<TlsMaterial> {
+  const contexts = new Followed(
+    contextsOf(await readPem(files)),
+    () => rereadContexts(files),
+    (problem) => onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`),
+  );
+  const hasFiles = [files.caFile, files.certFile, files.keyFile].some((file) => file !== undefined);
+  let readAtMs = nowMs;
+  let isReading = false;
+  const refresh = (nowMs: number): void => {
+    if (!hasFiles || isReading || nowMs - readAtMs < REREAD_AFTER_MS) return;
+    isReading = true;
+    readAtMs = nowMs;
+    void contexts.reread().finally(() => (isReading = false));
+  };
+  return { contexts: () => contexts.value, refresh };
 }
 
 const USABLE_AGAIN = "the TLS files can be used again";

@@ -2,7 +2,7 @@ import type { HealthState } from "../../core/poll/health.ts";
 import { availabilityOf } from "../../core/status/availability.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { Status, UpstreamFacts } from "../../core/status/status.ts";
-import { RANGES } from "../../core/status/timeline.ts";
+import { LAST_HOUR, RANGES } from "../../core/status/timeline.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { escaped } from "./markup.ts";
 import { percent } from "./wording.ts";
@@ -56,10 +56,10 @@ function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
     const state = ms === undefined ? "unknown" : ms <= objective.latencyMs ? "up" : "degraded";
     return { label: " p95", value: ms === undefined ? "unknown" : humanLatency(ms), state };
   }
-  const range = RANGES.find((each) => each.name === badge) ?? RANGES[0];
-  const columns = range === undefined ? [] : status.columns(name, range).columns;
+  const range = RANGES.find((each) => each.name === badge) ?? LAST_HOUR;
+  const { columns } = status.columns(name, range);
   const sum = (of: "ok" | "failed"): number => columns.reduce((total, { counts }) => total + counts[of], 0);
-  const { ratio } = availabilityOf(range?.lengthMs ?? 0, sum("ok"), sum("failed"));
+  const { ratio } = availabilityOf(range.lengthMs, sum("ok"), sum("failed"));
   const state = ratio === undefined ? "unknown" : ratio >= objective.availability ? "up" : "down";
   return { label: ` ${badge}`, value: ratio === undefined ? "unknown" : percent(ratio), state };
 }
