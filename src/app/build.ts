@@ -79,8 +79,8 @@ export async function build(
     views: (isWhole) => fleetViews(polling.toTell(isWhole), polling, ledger, clock, notify.bulletins()),
     toldRecords: (replica, isEldest) => notify.records(replica, isEldest),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
-    onLost: (upstreams) => polling.lose(upstreams),
-    drain: (upstreams) => polling.drain(upstreams),
+    onLost: (upstreams) => void polling.drop(upstreams, "cut off"),
+    drain: (upstreams) => polling.drop(upstreams, "drain"),
     onPaused: (upstream, forMs) => polling.pause(upstream, forMs),
   });
   const onChanged = (changed: Config): void => {

@@ -225,14 +225,13 @@ export class AppPolling implements AsyncDisposable {
     else pauses.pause(upstream, forMs);
   }
 
-  /** At once: polls in flight are cut off. */
-  lose(upstreams: readonly string[]): void {
-    void this.#drop(upstreams, "cut off");
-  }
-
-  /** Resolves when the last of their polls is over. */
-  async drain(upstreams: readonly string[]): Promise<void> {
-    await this.#drop(upstreams, "drain");
+  /** Polls in flight end, or are cut off at once. Resolves when the last of them is over. */
+  async drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
+    for (const upstream of upstreams) this.#held.delete(upstream);
+    this.#applied = this.#partOf(this.#applied);
+    await this.#supervisor.drop(upstreams, how);
+    // Their series end with their last poll. What was gained back meanwhile goes on.
+    this.#dropRecords();
   }
 
   /** Polls in flight may end. */
@@ -246,14 +245,6 @@ export class AppPolling implements AsyncDisposable {
 
   get #probeParts(): ProbeParts {
     return { ...this.#parts, memory: this.#memory, tokens: this.#tokens };
-  }
-
-  async #drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
-    for (const upstream of upstreams) this.#held.delete(upstream);
-    this.#applied = this.#partOf(this.#applied);
-    await this.#supervisor.drop(upstreams, how);
-    // Their series end with their last poll. What was gained back meanwhile goes on.
-    this.#dropRecords();
   }
 
   #keptRecordOf(upstream: Upstream): UpstreamRecord {

@@ -82,7 +82,7 @@ test("an upstream that a replica takes over a second and a third time goes on wi
       clock.stepWall(HOUR_MS);
       see(left);
     }
-    polling.lose(["ai"]);
+    void polling.drop(["ai"], "cut off");
     await clock.advance(1);
     expect(polling.recordOf("ai")).toBeUndefined();
   }
@@ -92,7 +92,7 @@ test("an upstream that a replica takes over a second and a third time goes on wi
   const points = polling.recordOf("ai")?.history.values.points("credits") ?? [];
   expect(points[0]).toMatchObject({ value: 500 });
   expect(points.length).toBeGreaterThanOrEqual(9);
-  polling.lose(["ai"]);
+  void polling.drop(["ai"], "cut off");
 });
 
 test("an upstream that left the config while nothing ran: its incident ended when it was seen last, also where it comes back at once", async () => {
@@ -125,7 +125,7 @@ test("an upstream that left the config while nothing ran: its incident ended whe
   expect(polling.recordOf("email")?.history.incidents).toEqual([
     { ...incident, startedAtMs: startedMs - 120_000, endedAtMs: startedMs - 60_000, isUnwatched: true },
   ]);
-  polling.lose(["email"]);
+  void polling.drop(["email"], "cut off");
 });
 
 const OPEN = { upstream: "email", state: "down", reason: "timeout", polls: 4, endedAtMs: undefined } as const;
@@ -160,7 +160,7 @@ test.each([
       state === "down" || state === "throttled" ? 1 : clock.wallNow(),
     );
     expect(told.filter(([, kind]) => kind === "health_changed")).toEqual([]);
-    polling.lose(["email"]);
+    void polling.drop(["email"], "cut off");
   },
 );
 
@@ -181,7 +181,7 @@ test("a failure in the network is counted within a minute where no other upstrea
   expect(record?.accounts.durations.failed).toBeUndefined();
   await clock.advance(40_000);
   expect(record?.accounts.durations.failed?.count).toBe(1);
-  polling.lose(["ai", "email"]);
+  void polling.drop(["ai", "email"], "cut off");
 });
 
 test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
@@ -208,7 +208,7 @@ test("a takeover in an outage says since when it is down, and goes on with its i
   expect(told).toMatchObject({ ...seen, incident });
   expect(told?.knownUntilMs).toBeGreaterThan(clock.wallNow());
   expect(told?.knownUntilMs).toBeLessThan(clock.wallNow() + 45_000);
-  polling.lose(["ai"]);
+  void polling.drop(["ai"], "cut off");
 });
 
 test("others are told of an upstream once something was heard of it, or when all is told", async () => {
@@ -221,7 +221,7 @@ test("others are told of an upstream once something was heard of it, or when all
   expect(toTell(false)).toEqual([]);
   expect(toTell(true)).toEqual(["ai"]);
   polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
-  polling.lose(["ai"]);
+  void polling.drop(["ai"], "cut off");
   expect(toTell(false)).toEqual([]);
 });
 
@@ -241,7 +241,7 @@ test("an upstream that nobody has polled for three slots is taken over as unknow
   expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...incident, endedAtMs: undefined }]);
   // A slot every 15 s was missed while nobody held it.
   expect(polling.recordOf("ai")?.accounts.skips.of("missed")).toBeGreaterThanOrEqual(3);
-  polling.lose(["ai"]);
+  void polling.drop(["ai"], "cut off");
 });
 
 test("an upstream whose budget is paused is known for as long as that lasts, to other replicas too", async () => {
@@ -259,5 +259,5 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
     sampleAdvice({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
   );
   expect(untilOf()).toBeGreaterThan(clock.wallNow() + 900_000);
-  polling.lose(["ai"]);
+  void polling.drop(["ai"], "cut off");
 });
