@@ -96,6 +96,28 @@ const FOUND: readonly Recipe[] = [
     piece: 3,
     coding: "gzip",
   },
+  // The worst since then.
+  {
+    status: 429,
+    headers: [
+      { name: 4, value: 11, times: 5, headers: 406 },
+      { name: 8, value: 20, times: 6, headers: 330 },
+    ],
+    shape: "keys",
+    piece: 10,
+    coding: "br",
+  },
+  {
+    status: 403,
+    headers: [
+      { name: 4, value: 1, times: 5, headers: 1_026 },
+      { name: 11, value: 13, times: 104, headers: 19 },
+      { name: 8, value: 17, times: 1_005, headers: 49 },
+    ],
+    shape: "keys",
+    piece: 10,
+    coding: "br",
+  },
   // Each of what is kept, and each of its longest.
   {
     status: 500,
