@@ -14,6 +14,7 @@ import { measureGrowth } from "./measure/growth.ts";
 import { measureLatency } from "./measure/latency.ts";
 import { measureMemory } from "./measure/memory.ts";
 import { measurePeers } from "./measure/peers.ts";
+import { measureReport } from "./measure/report.ts";
 import { measureScale } from "./measure/scale.ts";
 import { measureStartUp } from "./measure/start-up.ts";
 import { keepResult, thisMachine, type Result } from "./report/result.ts";
@@ -37,6 +38,7 @@ const PARTS: Readonly<Record<string, (stage: Stage) => Promise<Measured>>> = {
   latency: figures(measureLatency),
   memory: figures(measureMemory),
   "start-up": figures(measureStartUp),
+  report: figures(measureReport),
   scale: figures(measureScale),
   growth: async (stage) => ({ figures: [], growth: await measureGrowth(stage) }),
 };
