@@ -49,6 +49,7 @@ class Tally<Word> {
   /** The counts of these words too, which began at that moment and may not have come yet. */
   with(words: readonly Word[], startedAtMs: number): readonly Count<Word>[] {
     const unseen = words.filter((word) => this.#find(word) === undefined);
+    if (unseen.length === 0) return this.counts;
     return [...unseen.map((word) => ({ word, count: 0, startedAtMs })), ...this.counts];
   }
 

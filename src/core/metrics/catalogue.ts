@@ -59,8 +59,8 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     "Polls that ended, by outcome. All outcomes exist from the start.",
     ({ accounts }, add) =>
       OUTCOMES.forEach((outcome) => {
-        const { count = 0, exemplar } = accounts.durations[outcome] ?? {};
-        add(count, { outcome }, { exemplar });
+        const durations = accounts.durations[outcome];
+        add(durations?.count ?? 0, { outcome }, durations && { exemplar: durations.exemplar });
       }),
   ),
   "pacewatch_poll_reasons_total{upstream,outcome,reason}": counter(

@@ -51,7 +51,7 @@ function* written<Subject>(
   const common = new Bytes();
   let owner: Owner;
   let family: Written<Subject>;
-  const add: Add = (read, labels = NO_LABELS, { startedAtMs = owner.startedAtMs, exemplar } = {}) => {
+  const add: Add = (read, labels = NO_LABELS, { startedAtMs = owner.startedAtMs, exemplar } = owner) => {
     const value = typeof read === "boolean" ? Number(read) : read;
     if (value === undefined || Number.isNaN(value)) return;
     format.sample(family.samples, family.metric, common, { labels, value, startedAtMs, exemplar });
