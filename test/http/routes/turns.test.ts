@@ -15,6 +15,17 @@ test("work that nobody wants any more is given up", async () => {
   await expect(workForEver(turns, () => (pieces += 1))).rejects.toBeInstanceOf(Unwanted);
 });
 
+test("work that does not rest lets others in after each millisecond", async () => {
+  const time = stopTime();
+  const turns = new Turns({ rests: false, isWanted: () => true });
+  for (let turn = 0; turn < 3; turn += 1) {
+    time.pass(0.75);
+    expect(turns.pauseIfLong()).toBeUndefined();
+    time.pass(0.25);
+    await expect(turns.pauseIfLong()).resolves.toBeUndefined();
+  }
+});
+
 test("work rests as long as it takes", async () => {
   const [time, restsMs] = [stopTime(), timersAtOnce()];
   let pieces = 0;
