@@ -65,6 +65,17 @@ test("replicas divide the groups evenly, and each is held by one of them", async
   expect(await world.longestSilence(TTL_MS, ...replicas)).toBe(0);
 });
 
+test("a replica shows what it polls as held by itself at once, and not only with its next beat", async () => {
+  const world = worldOf();
+  const a = world.begin("a");
+  for (let ms = 0; ms < 2 * TTL_MS; ms += 100) {
+    await world.clock.advance(100);
+    const holders = [...a.polled].map((name) => a.membership.view.holderOf(`u:${name}`));
+    expect(new Set(holders).difference(new Set([a.holdings.session]))).toEqual(new Set());
+  }
+  expect(a.polled.size).toBe(UPSTREAMS);
+});
+
 test("upstreams of one budget are held together, and a budget belongs to one replica", async () => {
   const world = worldOf({ budgetOf: (name) => `account-${Number(name.slice(-1)) % 3}` });
   const [a, b] = await settled(world, "a", "b");
