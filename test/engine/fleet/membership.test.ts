@@ -144,6 +144,18 @@ describe("nobody is dark for longer than needed", () => {
     expect(await world.longestSilence(2 * TTL_MS, ...replicas)).toBeLessThanOrEqual(TTL_MS / 2);
   });
 
+  test("Redis is away: what is polled ends with the session, by the replica's own clock", async () => {
+    const world = worldOf();
+    const [a] = await settled(world, "a");
+    if (a === undefined) throw new Error("it began");
+    world.boards.isAway = true;
+    for (let ms = 0; ms < 2 * TTL_MS; ms += 20) {
+      await world.clock.advance(20);
+      expect(a.holdings.isSessionValid || a.polled.size === 0).toBe(true);
+    }
+    expect(a.holdings.isSessionValid).toBe(false);
+  });
+
   test("Redis's connections are reset every second, or as often as a beat comes: nobody notices", async () => {
     const world = worldOf();
     const replicas = await settled(world, "a", "b", "c");

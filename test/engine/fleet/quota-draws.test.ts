@@ -106,3 +106,18 @@ test("whatever is polled between two beats was drawn before it, and not with eac
   }
   expect(boards.calls).toBeLessThan(30);
 });
+
+test("a quota is used up to its last request", async () => {
+  const clock = new VirtualClock();
+  const { draws, quotas } = openReplica(clock, new VirtualBoards(clock), 5, "", { perSecond: 0, most: 1 });
+  const count = quotas.of(POLL.quota);
+  let sent = 0;
+  for (let beat = 0; beat < 10; beat += 1) {
+    await Promise.all([draws.draw(POLL.quota), clock.advance(2_000)]);
+    if (!draws.isDrawn({ ...POLL, units: 1 })) continue;
+    count.end(count.send(1), 1);
+    sent += 1;
+  }
+  expect(sent).toBe(5);
+  expect(draws.isSpent({ ...POLL, units: 1 })).toBe(true);
+});
