@@ -154,6 +154,7 @@ export class FleetMembership {
     const { log, holdings } = this.#parts;
     log.info({ session: holdings.session }, "fleet session ended, joining again");
     holdings.begin();
+    this.ownership.isDoubtful = false;
     this.#mustRetake = holdings.claimed.size > 0;
   }
 

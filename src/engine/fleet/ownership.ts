@@ -80,7 +80,6 @@ export class Ownership {
     this.#forget(lost);
     if (lost.length > 0) this.#parts.events.onLost(upstreamsIn(lost));
     this.#mustTellTerms = false;
-    this.isDoubtful = false;
     return true;
   }
 

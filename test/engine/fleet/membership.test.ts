@@ -338,6 +338,20 @@ test("a replica whose release was not answered begins a new session, and keeps a
   expect(total(a, b, newcomer)).toBe(UPSTREAMS);
 });
 
+test("a replica that holds nothing, and whose release was not answered, begins one new session and rests", async () => {
+  const world = worldOf();
+  const [a] = await settled(world, "a");
+  if (a === undefined) throw new Error("one began");
+  a.membership.setConfig(smallConfig({ name: "a", upstreams: 0, digest: "empty" }));
+  for (let ms = 0; ms < TTL_MS && a.polled.size > 0; ms += 0.25) await world.clock.advance(0.25);
+  a.line = "answers lost";
+  await world.clock.advance(600);
+  a.line = "well";
+  const before = world.boards.calls;
+  await world.clock.advance(2 * TTL_MS);
+  expect(world.boards.calls - before).toBeLessThan(40);
+});
+
 test("what one replica alone should do is done by the eldest; after its death, by the next one", async () => {
   const world = worldOf();
   const eldest = (...replicas: readonly SmallReplica[]): readonly string[] =>
