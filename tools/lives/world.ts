@@ -123,7 +123,6 @@ class World {
     if (random() < 0.8) await this.#emptyDisk();
     const damage = await this.#damage(kept);
     const mayHaveLost = this.#mayHaveLost || damage !== undefined;
-    this.#mayHaveLost = false;
     let daemon: Daemon;
     try {
       daemon = await startDaemon({ configPath: folder.path, environment });
@@ -136,6 +135,7 @@ class World {
       return;
     }
     await using running = daemon;
+    this.#mayHaveLost = false;
     const lost = running.logs.some(({ msg }) => msg.includes(MOVED) || msg.includes(COUNTS_AS_USED));
     if (lost) tally.told += 1;
     if (!mayHaveLost && lost) this.#parts.upstream.broken.push("what nobody touched was called lost");
