@@ -263,6 +263,7 @@ class World {
   async #sayWhatWasUsed(): Promise<void> {
     const { upstream, folder } = this.#parts;
     this.story.push("said");
+    await this.#emptyDisk();
     const used = String(Math.min(QUOTA, upstream.asked("counted")));
     await using said = launch(["quota", "counted", "--used", used, "--config", folder.path]);
     if ((await said.exited).code !== 0)
