@@ -13,7 +13,7 @@ const ROOT = new URL("../../", import.meta.url);
 
 /** By the markers of docs/performance.md: what stands between them. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
-  bench: ["cpu", "floor", "latency", "start-up", "scale"],
+  bench: ["cpu", "floor", "latency", "start-up", "report", "scale"],
   peers: ["peers"],
   memory: ["memory"],
 };
