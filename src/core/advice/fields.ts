@@ -234,6 +234,8 @@ function familiesIn(draft: Draft): readonly LimitFamily[] {
   if (!isProven(draft)) return [];
   const { field, remaining, resetsMs } = draft;
   const longestMs = resetsMs.length === 0 ? undefined : Math.max(...resetsMs);
+  // A limit of 0 is none; a sum of what is left and what is used may be 0.
+  const isLimit = (_: unknown, index: number): boolean => draft.limits[index]?.amount !== 0;
   return Array.from({ length: limitsIn(draft) }, (_, index) => {
     const isAboutFirst = index < Math.max(remaining.length, 1);
     const resetMs = resetsMs.length === limitsIn(draft) ? resetsMs[index] : undefined;
@@ -244,7 +246,7 @@ function familiesIn(draft: Draft): readonly LimitFamily[] {
       resetMs: resetMs ?? (isAboutFirst ? longestMs : undefined),
       resource: remaining[index]?.resource ?? draft.resource,
     };
-  }).filter(({ limit }) => limit !== 0);
+  }).filter(isLimit);
 }
 
 /** A limit that is not told is what is left and what is used together, or else what is refilled. */

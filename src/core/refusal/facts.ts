@@ -115,7 +115,7 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));
     const sentence = isRead ? statement(shown, text.slice(0, charactersLeft)) : undefined;
     if (isCode && codes.length < REFUSAL_CODES && (!isSentence || isShort(text))) {
-      const code = isProblem && key === "type" ? problemCode(text, level) : text.replace(NAMESPACE, "");
+      const code = isProblem && key === "type" ? problemCode(text, level) : text;
       if (!/^urn:|:\/\//.test(code)) codes.push(code === sentence?.text ? sentence : statement(shown, code));
     }
     if (sentence !== undefined) {
@@ -125,9 +125,6 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
   }
   return { codes, sentences, times };
 }
-
-/** Apigee: "policies.ratelimit.QuotaViolation" tells of a quota, by what all policies on limits are called. */
-const NAMESPACE = /^(?:[a-z_]+\.)+(?=[A-Z]\w+$)/;
 
 type KeyMeaning = {
   readonly name: string;

@@ -91,7 +91,7 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 export const OF_A_DAY: Rule = {
   ...QUOTA,
   on: USUAL,
-  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS | w.MANY),
+  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
   unless: w.A_VALUE,
   isLong: true,
 };
@@ -106,8 +106,10 @@ export const RULES: readonly Rule[] = [
   { ...SPENT, on: USUAL, near: within(4, w.BILL, w.DUE | w.CLOSED) },
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
   { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
+  // Vault, 429: "rate limit quota exceeded"
+  { ...RATE, on: ANSWERS, in: "sentences", near: within(4, w.RATE, w.LIMIT, w.QUOTA), unless: w.A_VALUE },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
-  { ...QUOTA, on: ANSWERS, near: within(10, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
+  { ...QUOTA, on: ANSWERS, near: within(10, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.THROTTLED, isLong: true },
   // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
   {
     ...QUOTA,
@@ -118,6 +120,8 @@ export const RULES: readonly Rule[] = [
   },
   // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
   OF_A_DAY,
+  // Bedrock, 429: "Too many tokens per day"
+  { ...QUOTA, on: { only: [429] }, near: within(7, w.LONG, w.MANY), unless: w.A_VALUE, isLong: true },
   // Mistral, 429: "Service tier capacity exceeded for this model."
   { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
   // Shopline, 433: "Request Blocked". AWS, 403: "Request not allowed due to WAF block."
@@ -163,7 +167,10 @@ export const RULES: readonly Rule[] = [
   // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"
   { ...KEY, on: OURS_NOT_500, near: within(3, w.AUTH, w.BAD | w.DUE) },
   // OpenAI, 401: "account_deactivated". Google, 403: "Consumer 'api_key:…' has been suspended."
-  { ...KEY, on: OURS_NOT_500, near: within(7, w.ACCOUNT, w.CLOSED), unlessAnywhere: w.BILL },
+  { ...KEY, on: OURS_NOT_500, in: "codes", near: within(7, w.ACCOUNT, w.CLOSED), unlessAnywhere: w.BILL },
+  { ...KEY, on: OURS_NOT_500, in: "sentences", near: within(7, w.ACCOUNT, w.CLOSED), unless: w.BILL },
+  // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
+  { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
 ];

@@ -23,7 +23,7 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 const ASKS =
   /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b|\bonly\b.{1,40} after:? $/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|on|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
+  /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
