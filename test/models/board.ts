@@ -7,6 +7,7 @@ import type {
   Drawn,
   DrawRequest,
   Granted,
+  News,
   ReleaseRequest,
 } from "../../src/core/fleet/board.ts";
 import { nameOf } from "../../src/core/fleet/member.ts";
@@ -116,10 +117,6 @@ export class BoardModel {
       this.#sessions.delete(old);
       this.#members.delete(old);
     }
-    for (const [name, forMs] of request.pauses)
-      if (forMs > 0) this.#pauses.set(name, Math.max(this.#pauses.get(name) ?? 0, this.#at + forMs));
-      else this.#pauses.delete(name);
-    for (const [name, text] of request.records) this.#records.set(name, { at: this.#at, text });
     for (const [name, untilMs] of this.#pauses) if (untilMs <= this.#at) this.#pauses.delete(name);
     const known = `${this.#memory} ${this.#version}`;
     return {
@@ -279,6 +276,15 @@ export class BoardModel {
       const part = this.#parts.get(nameOf(session));
       if (part?.process === processOf(session)) [part.seatUntil, part.restUntil] = [this.#at, this.#at];
     }
+    return true;
+  }
+
+  tell(time: BoardTime, { ttlMs, pauses, resumed, records }: News): true {
+    this.#enter(time, ttlMs);
+    for (const [name, forMs] of pauses)
+      this.#pauses.set(name, Math.max(this.#pauses.get(name) ?? 0, this.#at + forMs));
+    for (const name of resumed) this.#pauses.delete(name);
+    for (const [name, text] of records) this.#records.set(name, { at: this.#at, text });
     return true;
   }
 

@@ -86,6 +86,7 @@ export class VirtualBoards {
       claim: (request) => ask((board, time) => board.claim(time, request)),
       release: async (request) => (await ask((board, time) => board.release(time, request))) === true,
       draw: (request) => ask((board) => board.draw(request)),
+      tell: async (news) => (await ask((board, time) => board.tell(time, news))) === true,
       records: () => ask((board) => board.records()),
     };
   }

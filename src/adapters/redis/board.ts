@@ -19,6 +19,7 @@ import type {
   DrawRequest,
   FleetBoard,
   LiveSession,
+  News,
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
 import type { Redis } from "./connection.ts";
@@ -31,7 +32,7 @@ export type RedisFleetOptions = { readonly prefix: string; readonly clock?: stri
 const BOARD_VERSION = 2;
 
 const LUA = new URL("board/", import.meta.url);
-type Call = "beat" | "claim" | "release" | "records" | "draw";
+type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
 
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
@@ -55,6 +56,7 @@ export class RedisFleetBoard implements FleetBoard {
       beat: script("beat", "enter"),
       claim: script("claim", "enter"),
       release: script("release", "enter"),
+      tell: script("tell", "enter"),
       records: script("records"),
       draw: script("draw"),
     };
@@ -87,7 +89,11 @@ export class RedisFleetBoard implements FleetBoard {
   }
 
   async release(request: ReleaseRequest): Promise<boolean> {
-    return (await this.#ask("release", request, (answer) => answer.get("isDone", flag))) === true;
+    return (await this.#ask("release", request, isDone)) === true;
+  }
+
+  async tell(news: News): Promise<boolean> {
+    return (await this.#ask("tell", news, isDone)) === true;
   }
 
   records(): Promise<ReadonlyMap<string, string> | undefined> {
@@ -119,6 +125,10 @@ export class RedisFleetBoard implements FleetBoard {
     if (reply.kind === "failed" || typeof reply.value !== "string") return undefined;
     return readText(reply.value, read);
   }
+}
+
+function isDone(answer: Row): boolean {
+  return answer.get("isDone", flag);
 }
 
 function sessionIn(session: Row): LiveSession {

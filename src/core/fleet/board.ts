@@ -10,7 +10,9 @@ export interface FleetBoard {
   claim(request: ClaimRequest): Promise<readonly Claimed[] | undefined>;
   /** Returns whether it succeeded. */
   release(request: ReleaseRequest): Promise<boolean>;
-  /** What replicas have told, but not of budgets. */
+  /** Leaves for others what they must know. Returns whether it succeeded. */
+  tell(news: News): Promise<boolean>;
+  /** What was told, but not of budgets. */
   records(): Promise<ReadonlyMap<string, string> | undefined>;
   draw(request: DrawRequest): Promise<Drawn | undefined>;
 }
@@ -21,34 +23,25 @@ export type Caller = { readonly session: string; readonly ttlMs: number };
 /** A part of every cap, in the mode `everywhere`: `seat` is kept for a day, `rest` as long as the session. */
 export type Shares = { readonly seat: number; readonly rest: number };
 
-/** What others must know. */
-export type News = {
-  /** By name on the board, for how long from now: 0 where the operator has ended it. */
-  readonly pauses: ReadonlyMap<string, number>;
-  /** By name: what its next holder must know, and what pages show. */
-  readonly records: ReadonlyMap<string, string>;
+export type BeatRequest = Caller & {
+  /**
+   * How long ago the last beat was sent that was answered; undefined begins the session. A session whose holder has
+   * stopped trusting it is not renewed, so that others take over where answers do not arrive.
+   */
+  readonly answeredAgoMs: number | undefined;
+  /** What other replicas see of this one. */
+  readonly info: string;
+  /** The answer names all holders, unless nothing has changed since this version. */
+  readonly version: string;
+  readonly wants:
+    | (Shares & {
+        /** What it may use by its own clock: kept, also by a board that has lost its data. */
+        readonly has: Shares;
+        /** After this time nothing that was sent before counts any more. */
+        readonly forgottenMs: number;
+      })
+    | undefined;
 };
-
-export type BeatRequest = Caller &
-  News & {
-    /**
-     * How long ago the last beat was sent that was answered; undefined begins the session. A session whose holder has
-     * stopped trusting it is not renewed, so that others take over where answers do not arrive.
-     */
-    readonly answeredAgoMs: number | undefined;
-    /** What other replicas see of this one. */
-    readonly info: string;
-    /** The answer names all holders, unless nothing has changed since this version. */
-    readonly version: string;
-    readonly wants:
-      | (Shares & {
-          /** What it may use by its own clock: kept, also by a board that has lost its data. */
-          readonly has: Shares;
-          /** After this time nothing that was sent before counts any more. */
-          readonly forgottenMs: number;
-        })
-      | undefined;
-  };
 
 export type ClaimedBudget = {
   readonly budget: string;
@@ -78,6 +71,15 @@ export type ReleaseRequest = Caller & {
   /** By name, when the last lease of a budget ends, so that nothing counts any more; undefined while that is not known. */
   readonly leasesEndInMs: Readonly<Record<string, number | undefined>>;
   readonly endsSession: boolean;
+};
+
+export type News = {
+  readonly ttlMs: number;
+  /** By name on the board. */
+  readonly pauses: ReadonlyMap<string, number>;
+  readonly resumed: readonly string[];
+  /** By name: what its next holder must know, and what pages show. */
+  readonly records: ReadonlyMap<string, string>;
 };
 
 /** Counts of requests by hour. A count on the board is never lowered, but by what was drawn and not sent. */

@@ -109,7 +109,13 @@ export const RULES: readonly Rule[] = [
   // Vault, 429: "rate limit quota exceeded"
   { ...RATE, on: ANSWERS, in: "sentences", near: within(4, w.RATE, w.LIMIT, w.QUOTA), unless: w.A_VALUE },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
-  { ...QUOTA, on: ANSWERS, near: within(10, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.THROTTLED, isLong: true },
+  {
+    ...QUOTA,
+    on: ANSWERS,
+    near: within(10, w.QUOTA, w.EXCEEDED),
+    unless: w.A_VALUE | w.THROTTLED,
+    isLong: true,
+  },
   // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
   {
     ...QUOTA,

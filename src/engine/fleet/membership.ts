@@ -43,7 +43,7 @@ export class FleetMembership {
   constructor(parts: MembershipParts) {
     this.#parts = parts;
     this.ownership = new Ownership(parts, this.view);
-    this.tellings = new Tellings(parts, () => this.beatSoon());
+    this.tellings = new Tellings(parts);
   }
 
   get heldCount(): number {
@@ -95,7 +95,7 @@ export class FleetMembership {
     await this.#running;
     this.#guarding.abort();
     if (!this.#parts.holdings.hasJoined) return;
-    await this.#beat(momentOf(this.#parts.clock));
+    await this.tellings.tellChanges();
     await this.ownership.end();
   }
 
@@ -166,7 +166,6 @@ export class FleetMembership {
       answeredAgoMs: holdings.answeredAgoMs(sentAt),
       info: infoText(this.#info),
       version: this.view.version,
-      ...this.tellings.news(this.#failures > 0),
       wants: budgets.wants(),
     });
   }
@@ -197,13 +196,13 @@ export class FleetMembership {
     holdings.renew(sentAt);
     void this.#guard().catch(this.#parts.onBug);
     if (answer.granted !== undefined) budgets.granted(answer.granted, sentAt);
-    this.tellings.heard(answer);
+    this.tellings.heard(answer, sentAt);
     // The board learns from the next beat that its answers arrive here.
     if (isNew) this.beatSoon();
     else if (isSharded && !this.#isLeaving) await this.#act();
     this.#planNextBeat();
     this.#tellDifferences(answer);
-    await budgets.drawAhead();
+    await Promise.all([budgets.drawAhead(), this.tellings.tellChanges()]);
   }
 
   async #act(): Promise<void> {
@@ -221,7 +220,6 @@ export class FleetMembership {
     const moments = others.map(({ endsInMs }) => endsInMs);
     for (const { provenMs } of this.view.members)
       if (provenMs !== undefined && provenMs < ttlMs) moments.push(ttlMs - provenMs);
-    if (this.tellings.hasMore) moments.push(AGAIN_AFTER_MS);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 

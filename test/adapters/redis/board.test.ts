@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
-import type { BeatRequest, FleetBoard, News } from "../../../src/core/fleet/board.ts";
+import type { BeatRequest, FleetBoard } from "../../../src/core/fleet/board.ts";
 import { BoardModel, type BoardTime } from "../../models/board.ts";
 import { TestFleet } from "../../support/fleet-redis.ts";
 import { REDIS_SERVER } from "../../support/processes/redis-server.ts";
@@ -53,41 +53,22 @@ function byText(a: unknown, b: unknown): number {
   return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 }
 
-const NO_NEWS: News = { pauses: new Map(), records: new Map() };
-
-function beats(
-  who: string,
-  answeredAgoMs: number | undefined,
-  wants?: BeatRequest["wants"],
-  news = NO_NEWS,
-): Step {
-  const caller = { session: who, ttlMs: TTL_MS };
-  const request = { ...caller, ...news, answeredAgoMs, info: `I am "${who}"`, version: "", wants };
+function beats(who: string, answeredAgoMs: number | undefined, wants?: BeatRequest["wants"]): Step {
+  const request = { session: who, ttlMs: TTL_MS, answeredAgoMs, info: `I am "${who}"`, version: "", wants };
   return async ({ board, model, time }) => [await board.beat(request), model.beat(time, request)];
 }
-
-/** Pauses of 0 ms were ended. */
-const news: fc.Arbitrary<News> = fc.array(fc.tuple(names, durations), { maxLength: 2 }).map((told) => {
-  const each = told.flatMap(([some, forMs]) => some.map((name) => [name, forMs] as const));
-  return {
-    pauses: new Map(each),
-    records: new Map(each.map(([name, forMs]) => [name, `{"of":"${name} ${forMs}"}`])),
-  };
-});
 
 const beat: fc.Arbitrary<Step> = fc
   .record({
     session,
     answeredAgoMs: fc.constantFrom(undefined, undefined, 0, 2_000, 7_900, 8_100),
     wants: fc.option(fc.tuple(shares, fc.boolean()), { nil: undefined }),
-    told: news,
   })
-  .map(({ session: who, answeredAgoMs, wants, told }) =>
+  .map(({ session: who, answeredAgoMs, wants }) =>
     beats(
       who,
       answeredAgoMs,
       wants && { ...wants[0], has: wants[1] ? wants[0] : { seat: 0, rest: 0 }, forgottenMs: 5_000 },
-      told,
     ),
   );
 
@@ -129,6 +110,16 @@ const release: fc.Arbitrary<Step> = fc
     return [await board.release(request), model.release(time, request)];
   });
 
+const tell: fc.Arbitrary<Step> = fc
+  .record({ names, forMs: durations, resumed: fc.subarray(["b:api", "u:users"]) })
+  .map(({ names: paused, forMs, resumed }) => async ({ board, model, time }) => {
+    const pauses = new Map(paused.map((name) => [name, forMs]));
+    const records = new Map(paused.map((name) => [name, `{"of":"${name} ${forMs}"}`]));
+    const news = { ttlMs: TTL_MS, pauses, resumed, records };
+    model.tell(time, news);
+    return [await board.tell(news), true];
+  });
+
 const records: fc.Arbitrary<Step> = fc.constant(async ({ board, model }) => [
   await board.records(),
   model.records(),
@@ -168,6 +159,7 @@ const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
       { weight: 6, arbitrary: beat },
       { weight: 6, arbitrary: claim },
       { weight: 3, arbitrary: release },
+      { weight: 2, arbitrary: tell },
       { weight: 1, arbitrary: records },
       { weight: 2, arbitrary: draw },
     ),

@@ -11,8 +11,7 @@ function boardThatSays(value: unknown): RedisFleetBoard {
 }
 
 const CALLER = { session: "r1#a.1", ttlMs: 10_000 };
-const NO_NEWS = { pauses: new Map(), records: new Map() };
-const BEAT = { ...NO_NEWS, answeredAgoMs: undefined, info: "{}", version: "", wants: undefined };
+const BEAT = { answeredAgoMs: undefined, info: "{}", version: "", wants: undefined };
 const CLAIM = { groups: [{ names: ["b:api"], budgets: [] }], retakes: false };
 
 const anything = fc.oneof(
@@ -75,6 +74,7 @@ test.each([undefined, "", "{", "[]", "7", JSON.stringify({ at: "elsewhere" }), 7
     expect(await board.beat({ ...CALLER, ...BEAT })).toBeUndefined();
     expect(await board.claim({ ...CALLER, ...CLAIM })).toBeUndefined();
     expect(await board.records()).toBeUndefined();
+    expect(await board.tell({ ttlMs: 1, pauses: new Map(), resumed: [], records: new Map() })).toBe(false);
     expect(await board.release({ ...CALLER, names: [], leasesEndInMs: {}, endsSession: false })).toBe(false);
     const draw = { budget: "api", name: "", limit: 5, oldestHour: 0, used: [], upTo: new Map() };
     expect(await board.draw(draw)).toBeUndefined();

@@ -405,10 +405,10 @@ test("what is told of an upstream is told once, until it changes; and from time 
   if (a === undefined) throw new Error("one began");
   const told: string[] = [];
   const { board } = world.boards;
-  const beat = board.beat.bind(board);
-  board.beat = (time, request) => {
-    told.push(...request.records.values());
-    return beat(time, request);
+  const tell = board.tell.bind(board);
+  board.tell = (time, news) => {
+    told.push(...news.records.values());
+    return tell(time, news);
   };
   for (const text of ["up", "up", "down", "down"]) {
     a.sees("u:upstream-0", text);
@@ -437,11 +437,11 @@ test("a change that did not reach the board is told with a later beat, though no
   const [a] = await settled(world, "a");
   if (a === undefined) throw new Error("one began");
   const { board } = world.boards;
-  const beat = board.beat.bind(board);
-  board.beat = (time, request) => {
+  const tell = board.tell.bind(board);
+  board.tell = (time, news) => {
     a.line = "answers lost";
-    board.beat = beat;
-    return beat(time, { ...request, records: new Map() });
+    board.tell = tell;
+    return tell(time, { ...news, records: new Map() });
   };
   a.sees("u:upstream-0", "down");
   await world.clock.advance(2 * BEAT_MS);
@@ -496,43 +496,6 @@ test("a pause is told to all at once, and again to a board that was emptied", as
   b.pausesHeard.clear();
   await world.clock.advance(3 * BEAT_MS);
   expect(b.pausesHeard.get("upstream-0")).toBeGreaterThan(30_000);
-});
-
-test("where a beat with records fails, the session goes on without them, and they are told later", async () => {
-  const world = worldOf();
-  const replicas = await settled(world, "a", "b");
-  const [a] = replicas;
-  if (a === undefined) throw new Error("two began");
-  const { board } = world.boards;
-  const beat = board.beat.bind(board);
-  // As over a connection on which they take longer than a call may.
-  board.beat = (time, request) => {
-    if (request.session.startsWith("a")) a.line = request.records.size > 0 ? "answers lost" : "well";
-    return beat(time, { ...request, records: new Map() });
-  };
-  a.sees("u:upstream-0", "down");
-  expect(await world.longestSilence(3 * TTL_MS, ...replicas)).toBe(0);
-  board.beat = beat;
-  a.line = "well";
-  await world.clock.advance(2 * BEAT_MS);
-  expect(world.boards.records().get("u:upstream-0")).toBe("down");
-});
-
-test("a pause that the operator ends is ended on the board, whatever beat is on its way meanwhile", async () => {
-  const world = worldOf();
-  const [a, b] = await settled(world, "a", "b");
-  if (a === undefined || b === undefined) throw new Error("two began");
-  for (const afterMs of [0, 0.25, 0.75, 1.5, 1_000]) {
-    a.membership.tellings.pause("u:upstream-0", 45_000);
-    await world.clock.advance(afterMs);
-    a.pausesHeard.clear();
-    a.membership.tellings.resumed("u:upstream-0");
-    await world.clock.advance(2 * BEAT_MS);
-    expect([...a.pausesHeard]).toEqual([]);
-    b.pausesHeard.clear();
-    await world.clock.advance(2 * BEAT_MS);
-    expect([...b.pausesHeard]).toEqual([]);
-  }
 });
 
 test("a group of a newer config that an older one blocks is handed over, and nothing goes back", async () => {

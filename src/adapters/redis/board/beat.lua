@@ -22,13 +22,6 @@ for _, old in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', num(at - DAY)
   redis.call('ZREM', sessions, old)
   redis.call('HDEL', members, old)
 end
-for _, pause in ipairs(ask.pauses) do
-  local name, left = pause[1], pause[2]
-  if left > 0 then
-    redis.call('HSET', pauses, name, num(math.max(at + left, tonumber(redis.call('HGET', pauses, name) or '0'))))
-  else redis.call('HDEL', pauses, name) end
-end
-for _, record in ipairs(ask.records) do redis.call('HSET', records, record[1], num(at) .. ' ' .. record[2]) end
 local live = {}
 local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. num(at), '+inf', 'WITHSCORES')
 for index = 1, #found, 2 do

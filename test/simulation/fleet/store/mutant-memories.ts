@@ -28,6 +28,10 @@ export function warmBoard(): Board {
       age(time);
       return real.release(time, request);
     },
+    tell: (time, news) => {
+      age(time);
+      return real.tell(time, news);
+    },
     records: () => real.records(),
     draw: (request) => real.draw(request),
   };

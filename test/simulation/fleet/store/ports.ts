@@ -24,6 +24,7 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
         },
       ),
     release: async (request) => (await ask(({ board }, time) => board.release(time, request))) === true,
+    tell: async (news) => (await ask(({ board }, time) => board.tell(time, news))) === true,
     records: () => ask(({ board }) => board.records()),
     draw: (request) => ask(({ board }) => board.draw(request)),
   };
