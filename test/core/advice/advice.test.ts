@@ -589,3 +589,8 @@ test("a window that two limits share has the lower one", () => {
   const { limits } = advise(200, { "RateLimit-Policy": "100;w=60, 80;w=60, 90;w=60" });
   expect(limits).toEqual([{ requests: 80, perMs: MINUTE_MS }]);
 });
+
+test("nothing left and nothing used pauses until the reset, though no limit is told", () => {
+  const spent = { "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "0", "X-RateLimit-Reset": "30" };
+  expect(advise(200, spent).pause).toEqual({ forMs: 30_000, scope: "budget", source: "rate_limit" });
+});
