@@ -70,7 +70,7 @@ const VERDICT = wordSet("status result response");
 const FAILURE = wordSet("error fault errorresponse");
 /** These say nothing of a resource. */
 const AROUND = wordSet(
-  "id requestid traceid userid logid sid correlationid time timestamp ts path type object jsonrpc errors",
+  "id requestid traceid userid logid sid correlationid time timestamp ts path type object jsonrpc errors responsemetadata warning",
 );
 const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized forbidden");
 

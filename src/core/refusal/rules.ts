@@ -81,6 +81,11 @@ const VAGUE: Statuses = { not: CLEAR };
 const BEHIND_A_GATEWAY = [502, 503, 504, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
 const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
 const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
+/** 409: "Subscription is already canceled" */
+const OF_US: Statuses = { not: [...ABOUT_THE_REQUEST, 409, 422] };
+const IN_FRONT: Statuses = { not: [...ABOUT_THE_REQUEST, 422, ...BEHIND_A_GATEWAY] };
+/** What a server that is broken says of today is no quota of ours. */
+const WHOLE: Statuses = { not: [...ABOUT_THE_REQUEST, 422, 500, ...BEHIND_A_GATEWAY] };
 const DENYING: Statuses = { only: [200, 401, 403] };
 
 function within(words: number, ...sets: readonly number[]): Rule["near"] {
@@ -90,7 +95,7 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 /** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
 export const OF_A_DAY: Rule = {
   ...QUOTA,
-  on: USUAL,
+  on: WHOLE,
   near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
   unless: w.A_VALUE,
   isLong: true,
@@ -103,9 +108,9 @@ export const RULES: readonly Rule[] = [
   // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
   { ...SPENT, on: ANSWERS, near: within(5, w.FUNDS, w.EXCEEDED | w.LITTLE), unless: w.A_VALUE | w.SHORT },
   // Alibaba, 400: "Arrearage", "Access denied, please make sure your account is in good standing."
-  { ...SPENT, on: USUAL, near: within(4, w.BILL, w.DUE | w.CLOSED) },
+  { ...SPENT, on: IN_FRONT, near: within(4, w.BILL, w.DUE | w.CLOSED), unless: w.A_VALUE },
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
-  { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
+  { ...SPENT, on: OF_US, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
   // Vault, 429: "rate limit quota exceeded"
   { ...RATE, on: ANSWERS, in: "sentences", near: within(4, w.RATE, w.LIMIT, w.QUOTA), unless: w.A_VALUE },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
@@ -174,7 +179,13 @@ export const RULES: readonly Rule[] = [
   { ...KEY, on: OURS_NOT_500, near: within(3, w.AUTH, w.BAD | w.DUE) },
   // OpenAI, 401: "account_deactivated". Google, 403: "Consumer 'api_key:…' has been suspended."
   { ...KEY, on: OURS_NOT_500, in: "codes", near: within(7, w.ACCOUNT, w.CLOSED), unlessAnywhere: w.BILL },
-  { ...KEY, on: OURS_NOT_500, in: "sentences", near: within(7, w.ACCOUNT, w.CLOSED), unless: w.BILL },
+  {
+    ...KEY,
+    on: OURS_NOT_500,
+    in: "sentences",
+    near: within(7, w.ACCOUNT, w.CLOSED),
+    unless: w.BILL | w.A_VALUE,
+  },
   // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
   { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
   // Elastic Email, 200: "Access Denied."

@@ -73,14 +73,14 @@ export const DUE: number = setOf(`
   not_enabled unpaid 失败 ${OWES}`);
 export const PLAN: number = setOf("plan trial subscription tier free");
 export const QUOTA: number = setOf(`
-  quota allocation allowance allotment insufficient_token ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
+  quota allocation allowance allotment insufficient_token quota_violation ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
@@ -152,6 +152,8 @@ export const BUSY: number = setOf(`
   overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
 export const A_VALUE: number = setOf(`
   ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be
+  ${pairs("frame sample bit heart interest", "rate")} ${pairs("upload checkout game", "session")}
+  validation due_date time_limit execution_time in_request in_the_request wallet_address credit_note
   should_be should_not_be one_of is_required field batch max_entries entries_limit max_items number_of_items
   amount parameter charged card transfer disk memory filesystem inode depth length size context dimension
   resource_limit server_limit 长度 大小 字数 参数 文件`);
