@@ -73,7 +73,10 @@ export const STATUS_MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Mea
 /** What was asked for is not there, or not as it should be: such an answer speaks of the request. */
 const ABOUT_THE_REQUEST = [404, 410, 413, 414, 415];
 const ANSWERS: Statuses = { not: ABOUT_THE_REQUEST };
-const USUAL: Statuses = { not: [...ABOUT_THE_REQUEST, 422] };
+const INVALID = [...ABOUT_THE_REQUEST, 422];
+const USUAL: Statuses = { not: INVALID };
+/** What is in conflict is a plan or a subscription that was asked for: "Subscription is already canceled" */
+const USUAL_NOT_409: Statuses = { not: [...INVALID, 409] };
 /** With these, a status has a meaning of its own, which no word of a rate or of a key changes. */
 const CLEAR = [...ABOUT_THE_REQUEST, 402, 409, 422, 429];
 const VAGUE: Statuses = { not: CLEAR };
@@ -81,11 +84,10 @@ const VAGUE: Statuses = { not: CLEAR };
 const BEHIND_A_GATEWAY = [502, 503, 504, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
 const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
 const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
-/** 409: "Subscription is already canceled" */
-const OF_US: Statuses = { not: [...ABOUT_THE_REQUEST, 409, 422] };
-const IN_FRONT: Statuses = { not: [...ABOUT_THE_REQUEST, 422, ...BEHIND_A_GATEWAY] };
+/** Behind a gateway, a service for bills is one of its own that fails. */
+const USUAL_IN_FRONT: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY] };
 /** What a server that is broken says of today is no quota of ours. */
-const WHOLE: Statuses = { not: [...ABOUT_THE_REQUEST, 422, 500, ...BEHIND_A_GATEWAY] };
+const USUAL_NOT_BROKEN: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY, 500] };
 const DENYING: Statuses = { only: [200, 401, 403] };
 
 function within(words: number, ...sets: readonly number[]): Rule["near"] {
@@ -95,7 +97,7 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 /** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
 export const OF_A_DAY: Rule = {
   ...QUOTA,
-  on: WHOLE,
+  on: USUAL_NOT_BROKEN,
   near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
   unless: w.A_VALUE,
   isLong: true,
@@ -108,9 +110,9 @@ export const RULES: readonly Rule[] = [
   // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
   { ...SPENT, on: ANSWERS, near: within(5, w.FUNDS, w.EXCEEDED | w.LITTLE), unless: w.A_VALUE | w.SHORT },
   // Alibaba, 400: "Arrearage", "Access denied, please make sure your account is in good standing."
-  { ...SPENT, on: IN_FRONT, near: within(4, w.BILL, w.DUE | w.CLOSED), unless: w.A_VALUE },
+  { ...SPENT, on: USUAL_IN_FRONT, near: within(4, w.BILL, w.DUE | w.CLOSED), unless: w.A_VALUE },
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
-  { ...SPENT, on: OF_US, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
+  { ...SPENT, on: USUAL_NOT_409, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
   // Vault, 429: "rate limit quota exceeded"
   { ...RATE, on: ANSWERS, in: "sentences", near: within(4, w.RATE, w.LIMIT, w.QUOTA), unless: w.A_VALUE },
   // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"

@@ -73,14 +73,16 @@ export const DUE: number = setOf(`
   not_enabled unpaid 失败 ${OWES}`);
 export const PLAN: number = setOf("plan trial subscription tier free");
 export const QUOTA: number = setOf(`
-  quota allocation allowance allotment insufficient_token quota_violation ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
+  quota allocation allowance allotment insufficient_token quota_violation
+  ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
+  not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
@@ -100,7 +102,8 @@ export const THROTTLED: number = setOf(`
   abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
   frequency_limit ${pairs("banned blocked", "until till")} ${pairs("going posting", "too_fast too_often")}`);
 export const LONG: number = setOf(`
-  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")} ${pairs("billing", "period cycle")}
+  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
+  ${pairs("billing", "period cycle")}
   每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
 export const SHORT: number = setOf(`
