@@ -3,9 +3,7 @@ import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import type { BodyMemory } from "../adapters/undici/body-memory.ts";
 import { openProbe, type ProbeOptions } from "../adapters/undici/probe.ts";
-import { type Environment, interpolate, variablesIn } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
-import { joinUrl } from "../config/keys/upstream-url.ts";
 import { type Config, type SecretSource, sourcesOf, type Upstream } from "../core/config/config.ts";
 import { hasExpressions } from "../core/poll/assertions.ts";
 import type { Opened, Refused } from "../core/config/opened.ts";
@@ -13,7 +11,7 @@ import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { UpstreamToken } from "../engine/poll/token-source.ts";
-import { filledBody } from "./request-body.ts";
+import { filledRequest } from "./filled-request.ts";
 import { USER_AGENT } from "../version.ts";
 
 export type KeyParts = {
@@ -96,27 +94,10 @@ export function textOf({ expect, body: sent, ...upstream }: Upstream): string {
   return JSON.stringify([upstream, request, { ...expect, body }]);
 }
 
-/** The URL to request, with the variables of its path filled in: these are secret. */
-export function filledUrl(
-  { url, pathTemplate }: Pick<Upstream, "url" | "pathTemplate">,
-  environment: Environment,
-): Opened<{ readonly url: string; readonly secrets: readonly string[] }> {
-  if (pathTemplate === undefined) return { kind: "opened", what: { url, secrets: [] } };
-  const path = interpolate(pathTemplate.path, environment);
-  if (path.kind !== "text") {
-    return { kind: "refused", faults: ["cannot fill in the path: one of its variables is not set"] };
-  }
-  const secrets = variablesIn(pathTemplate.path).map((name) => environment[name] ?? "");
-  return { kind: "opened", what: { url: joinUrl(pathTemplate.base, path.text), secrets } };
-}
-
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Opened<Probe>> {
-  const filled = filledUrl(upstream, parts.environment);
+  const filled = filledRequest(upstream, parts.environment);
   if (filled.kind === "refused") return filled;
-  const body = upstream.body && filledBody(upstream.body, parts.environment);
-  if (body?.kind === "refused") return body;
-  const { url } = filled.what;
-  const secrets = [...filled.what.secrets, ...(body?.what.secrets ?? [])];
+  const { url, payload, secrets } = filled.what;
   for (const [index, secret] of secrets.entries())
     parts.keys.learn(`${upstream.name} request ${index}`, secret);
   const token = await parts.tokens.tokenOf(upstream);
@@ -125,7 +106,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
   if (credential?.kind === "refused") return credential;
   return openTransport(parts, {
     fields: { upstream: upstream.name },
-    upstream: { ...upstream, url, payload: body?.what.payload },
+    upstream: { ...upstream, url, payload },
     secrets,
     credential: token.what?.read ?? credential?.what,
     token: token.what,

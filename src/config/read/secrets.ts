@@ -1,4 +1,4 @@
-import { type Config, type RequestBody, type SecretSource, sourcesOf } from "../../core/config/config.ts";
+import { type Config, type SecretSource, sourcesOf, type Upstream } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { Followed, type Reading } from "../../files/followed.ts";
@@ -88,10 +88,7 @@ export function secretVariables(
   environment: Environment,
 ): readonly string[] {
   const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
-  const inRequests = upstreams.flatMap(({ pathTemplate, body }) => [
-    ...variablesIn(pathTemplate?.path ?? ""),
-    ...variablesInBody(body),
-  ]);
+  const inRequests = upstreams.flatMap(variablesInRequest);
   const ofReceivers = notify.flatMap(({ url, key }) => [url, key]);
   const keys = [...sources, fleet?.redis.password, ...ofReceivers].flatMap((source) =>
     source?.from === "env" ? [source.variable] : [],
@@ -99,7 +96,11 @@ export function secretVariables(
   return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];
 }
 
-/** Its texts are searched in one: in JSON, a variable is written as it is. */
-export function variablesInBody(body: RequestBody | undefined): readonly string[] {
-  return body === undefined || "file" in body ? [] : variablesIn(JSON.stringify(body));
+/** The texts of a body are searched in one: in JSON, a variable is written as it is. */
+export function variablesInRequest({
+  pathTemplate,
+  body,
+}: Pick<Upstream, "pathTemplate" | "body">): readonly string[] {
+  const texts = body === undefined || "file" in body ? "" : JSON.stringify(body);
+  return [...variablesIn(pathTemplate?.path ?? ""), ...variablesIn(texts)];
 }

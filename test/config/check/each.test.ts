@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { filledBody } from "../../../src/app/request-body.ts";
-import { filledUrl } from "../../../src/app/probes.ts";
+import { filledRequest } from "../../../src/app/filled-request.ts";
 import { warningsOf } from "../../../src/config/check/warnings.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { opened } from "../../support/opened.ts";
@@ -66,10 +65,9 @@ test("one upstream is made of each combination, with its values where they are a
     ["gpt-4o", 2],
     ["openai-o3-mini", 2],
   ]);
-  const bodies = config.upstreams.map(({ body }) => {
-    if (body === undefined) throw new Error("there is no body");
-    const { payload, secrets } = opened(filledBody(body, { USER_ID: "test-user-id" }));
-    return [JSON.parse(Buffer.from(payload.bytes).toString()), secrets];
+  const bodies = config.upstreams.map((upstream) => {
+    const { payload, secrets } = opened(filledRequest(upstream, { USER_ID: "test-user-id" }));
+    return [JSON.parse(Buffer.from(payload?.bytes ?? []).toString()), secrets];
   });
   expect(bodies[3]).toEqual([
     { model: "openai/o3 mini", max_tokens: 2, user: "test-user-id-2" },
@@ -82,7 +80,7 @@ test("what a variable puts into a path beside it is still a secret", async () =>
   const { config } = await loaded(text, { TENANT: "test-tenant" });
   const [first] = config.upstreams;
   expect(first?.url).toBe("https://api.example.test/${TENANT}/x%20y");
-  expect(first && opened(filledUrl(first, { TENANT: "test-tenant" }))).toEqual({
+  expect(first && opened(filledRequest(first, { TENANT: "test-tenant" }))).toEqual({
     url: "https://api.example.test/test-tenant/x%20y",
     secrets: ["test-tenant"],
   });

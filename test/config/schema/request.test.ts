@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filledBody } from "../../../src/app/request-body.ts";
+import { filledRequest } from "../../../src/app/filled-request.ts";
 import { secretVariables } from "../../../src/config/read/secrets.ts";
 import { load } from "../../../src/config/load.ts";
 import { writtenConfig } from "../../../src/config/schema/schema.ts";
@@ -11,8 +11,9 @@ type Sent = { readonly type: string; readonly text: string; readonly secrets: re
 async function sent(lines: readonly string[], environment: Record<string, string> = {}): Promise<Sent> {
   const { config } = await loaded(withUpstream("method: POST", ...lines), environment);
   const [upstream] = config.upstreams;
-  if (upstream?.body === undefined) throw new Error("there is no body");
-  const { payload, secrets } = opened(filledBody(upstream.body, environment));
+  if (upstream === undefined) throw new Error("there is no upstream");
+  const { payload, secrets } = opened(filledRequest(upstream, environment));
+  if (payload === undefined) throw new Error("there is no body");
   return { type: payload.type, text: Buffer.from(payload.bytes).toString(), secrets };
 }
 
@@ -59,8 +60,10 @@ test("a body from a file is read with the config, and is a part of it", async ()
   expect([...loading.parts.keys()]).toEqual([file]);
   const [upstream] = loading.config.upstreams;
   expect(upstream?.body).toMatchObject({ read: { digest: expect.any(String) } });
-  const { payload } = opened(filledBody(upstream?.body ?? { text: "" }, {}));
-  expect(payload).toEqual({ type: "application/json", bytes: Buffer.from('{"model":"${NOT_FILLED}"}') });
+  expect(upstream && opened(filledRequest(upstream, {})).payload).toEqual({
+    type: "application/json",
+    bytes: Buffer.from('{"model":"${NOT_FILLED}"}'),
+  });
   await directory.write("x".repeat(256 * 1024 + 1), "body.json");
   expect(await load(directory.file(), { environment: {} })).toMatchObject({
     kind: "refused",

@@ -1,7 +1,7 @@
 import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 import { writtenConfig } from "../../../src/config/schema/schema.ts";
-import { filledUrl } from "../../../src/app/probes.ts";
+import { filledRequest } from "../../../src/app/filled-request.ts";
 import { secretVariables } from "../../../src/config/read/secrets.ts";
 import { loaded, withUpstream } from "../config-file.ts";
 
@@ -150,7 +150,7 @@ test.each([
     expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
       upstreams: [{ url: `https://api.example.test${shown}` }],
     });
-    const { url, secrets } = opened(filledUrl(upstream, environment));
+    const { url, secrets } = opened(filledRequest(upstream, environment));
     expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
     const variables = [...path.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);
     expect(secretVariables(config, {})).toEqual(variables);

@@ -1,24 +1,37 @@
 import type { Payload } from "../adapters/undici/request.ts";
 import { type Environment, interpolate } from "../config/read/interpolate.ts";
-import { variablesInBody } from "../config/read/secrets.ts";
-import type { RequestBody } from "../core/config/config.ts";
+import { variablesInRequest } from "../config/read/secrets.ts";
+import { joinUrl } from "../config/keys/upstream-url.ts";
+import type { RequestBody, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { isList, isObject } from "../core/exchange/json-value.ts";
 
-type FilledBody = { readonly payload: Payload; readonly secrets: readonly string[] };
+type FilledRequest = {
+  readonly url: string;
+  readonly payload: Payload | undefined;
+  readonly secrets: readonly string[];
+};
 
-/** The bytes to send, with their variables filled in: these are secret. */
-export function filledBody(body: RequestBody, environment: Environment): Opened<FilledBody> {
-  let problem = "file" in body && body.read === undefined ? "its file was not read" : undefined;
-  const payload = payloadOf(body, (text) => {
+/** What is sent, with the variables of its path and body filled in: these are secret. */
+export function filledRequest(
+  upstream: Pick<Upstream, "url" | "pathTemplate" | "body">,
+  environment: Environment,
+): Opened<FilledRequest> {
+  const { pathTemplate, body } = upstream;
+  const faults = new Set<string>();
+  const fillFor = (part: "path" | "body") => (text: string) => {
     const filled = interpolate(text, environment);
     if (filled.kind === "text") return filled.text;
-    problem = "one of its variables is not set";
+    faults.add(`cannot fill in the ${part}: one of its variables is not set`);
     return "";
-  });
-  if (problem !== undefined) return { kind: "refused", faults: [`cannot fill in the body: ${problem}`] };
-  const secrets = variablesInBody(body).map((name) => environment[name] ?? "");
-  return { kind: "opened", what: { payload, secrets } };
+  };
+  if (body && "file" in body && body.read === undefined)
+    faults.add("cannot fill in the body: its file was not read");
+  const payload = body && payloadOf(body, fillFor("body"));
+  const url = pathTemplate ? joinUrl(pathTemplate.base, fillFor("path")(pathTemplate.path)) : upstream.url;
+  if (faults.size > 0) return { kind: "refused", faults: [...faults] };
+  const secrets = variablesInRequest(upstream).map((name) => environment[name] ?? "");
+  return { kind: "opened", what: { url, payload, secrets } };
 }
 
 function payloadOf(body: RequestBody, fill: (text: string) => string): Payload {
