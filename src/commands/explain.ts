@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { openExpressions } from "../config/read/expressions.ts";
 import type { Advice } from "../core/advice/advice.ts";
+import { type AdvertisedLimit, limitsOf } from "../core/advice/limits.ts";
 import type { Expectation, Upstream } from "../core/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
@@ -129,7 +130,7 @@ type Explanation = Pick<Poll, "values" | "unreadable"> & {
   readonly words: string | undefined;
   readonly pause: Advice["pause"] | undefined;
   readonly throttled: boolean;
-  readonly limits: Advice["limits"];
+  readonly limits: readonly AdvertisedLimit[];
   readonly remaining: Advice["remaining"];
   readonly malformed: number;
 };
@@ -154,7 +155,7 @@ function explanationOf(
     words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
     pause: advice?.pause,
     throttled: advice?.throttled === true,
-    limits: advice?.limits ?? [],
+    limits: limitsOf(advice?.families ?? []),
     remaining: advice?.remaining,
     malformed: advice?.malformed ?? 0,
   };

@@ -4,6 +4,7 @@ import { adviceIn } from "../../src/engine/poll/advice-in.ts";
 import type { Headers } from "../../src/core/exchange/exchange.ts";
 import { mutated, pieces } from "./mutate.ts";
 import { promise, type Target, within } from "./target.ts";
+import { limitsOf } from "../../src/core/advice/limits.ts";
 
 export type HeaderCase = { readonly status: number; readonly wallNowMs: number; readonly text: string };
 
@@ -47,10 +48,10 @@ function isCount(value: number | undefined, least: number): boolean {
 }
 
 function judge(advice: Advice, { status }: HeaderCase, fields: number): void {
-  const { pause, limits, remaining, exhaustedPerMs, malformed, throttled } = advice;
+  const { pause, families, remaining, exhaustedPerMs, malformed, throttled } = advice;
   promise(throttled === (status === 429 || status === 402), "throttled is about the status alone");
   promise(isCount(pause?.forMs, 0), `a pause of ${pause?.forMs} ms`);
-  for (const { requests, perMs } of limits) {
+  for (const { requests, perMs } of limitsOf(families)) {
     promise(Number.isSafeInteger(requests) && requests >= 1, `a limit of ${requests}`);
     promise(perMs === undefined || (Number.isFinite(perMs) && perMs > 0), `a window of ${perMs} ms`);
   }

@@ -2,6 +2,7 @@ import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
+import type { AdvertisedLimit } from "../../src/core/advice/limits.ts";
 import type { Price } from "../../src/core/config/price.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
@@ -129,12 +130,22 @@ export function sampleFleet(changes: Partial<Fleet> = {}): Fleet {
   };
 }
 
-export function sampleAdvice(changes: Partial<Advice> = {}): Advice {
+export function sampleAdvice({
+  limits = [],
+  ...changes
+}: Partial<Advice> & { readonly limits?: readonly AdvertisedLimit[] } = {}): Advice {
   return {
     throttled: false,
     pause: undefined,
-    families: [],
-    limits: [],
+    families: limits.map(({ requests, perMs }, place) => ({
+      key: `limit ${place}`,
+      unit: "requests",
+      limit: requests,
+      remaining: undefined,
+      perMs,
+      resetMs: undefined,
+      resource: undefined,
+    })),
     remaining: undefined,
     exhaustedPerMs: undefined,
     malformed: 0,

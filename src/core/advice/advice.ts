@@ -5,14 +5,7 @@
 
 import { limitFieldOf, type LimitHeader, mayBeLimit } from "./field-name.ts";
 import { readFields } from "./fields.ts";
-import {
-  type AdvertisedLimit,
-  type LimitFamily,
-  limitsOf,
-  type RemainingRequests,
-  scarcestOf,
-  withoutRepeats,
-} from "./limits.ts";
+import { type LimitFamily, type RemainingRequests, scarcestOf, withoutRepeats } from "./limits.ts";
 import { readRetryAfter, type AskedWait } from "./retry-after.ts";
 import { type ParseList, readStructuredFields } from "./structured-fields.ts";
 import {
@@ -42,10 +35,8 @@ export type Advice = {
   /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */
   readonly throttled: boolean;
   readonly pause: Pause | undefined;
-  /** Every limit that the answer spoke of, whatever it counts. */
+  /** Every limit that the answer spoke of, whatever it counts. Those of requests may lower a cap. */
   readonly families: readonly LimitFamily[];
-  /** These count requests, and may lower a cap. */
-  readonly limits: readonly AdvertisedLimit[];
   /** The scarcest remainder of requests has the last word; undefined if the answer told none. */
   readonly remaining: RemainingRequests | undefined;
   /** A refusal that tells one reset, and nothing of what is left, means that reset. */
@@ -94,7 +85,6 @@ const SILENT: Advice = {
   throttled: false,
   pause: undefined,
   families: [],
-  limits: [],
   remaining: undefined,
   exhaustedPerMs: undefined,
   malformed: 0,
@@ -132,7 +122,6 @@ function adviceOf(
     ...(onlyResetMs !== undefined && { onlyResetMs }),
     pause: pauseOf(spent),
     families,
-    limits: limitsOf(families),
     remaining: scarcestOf(families),
     exhaustedPerMs: longest(spent.map(({ perMs }) => perMs)),
     malformed:

@@ -21,7 +21,6 @@ export function narrowed(advice: Advice): Advice {
   return {
     ...advice,
     throttled: false,
-    limits: [],
     remaining: undefined,
     isOfOneResource: true,
     pause: pause && { ...pause, scope: "upstream" },

@@ -120,7 +120,7 @@ export class Restraint {
   /** `inFlight`: so many other requests have no answer yet. */
   applyAdvice(advice: Advice, nowMs: number, inFlight = 0): void {
     if (advice.throttled) this.#refusedAtMs = nowMs;
-    const limits = [...advice.limits, ...this.#limitsLearnedOf(advice, nowMs)];
+    const limits = this.#limitsIn(advice, nowMs);
     this.#applyPause(advice, nowMs);
     // Whoever refuses us means it: then no need of ours counts.
     const isRefused = nowMs < this.#refusedAtMs + this.budget.maxPauseMs;
@@ -131,16 +131,15 @@ export class Restraint {
     this.#advertise(advice, limits, inFlight, nowMs);
   }
 
-  /** Those of the limits that an answer spoke of without their windows, where these are known by now. */
-  #limitsLearnedOf({ families, isOfOneResource }: Advice, nowMs: number): readonly AdvertisedLimit[] {
+  /** What an answer tells of limits of requests, with the windows that are known by now. */
+  #limitsIn({ families, isOfOneResource }: Advice, nowMs: number): readonly AdvertisedLimit[] {
     // Most answers speak of none, so it costs nothing.
     if (families.length === 0) return [];
     const known = (this.#windows ??= new LearnedWindows()).read(families, nowMs);
     this.#limits ??= new Map();
     for (const limit of known)
       keepNewest(this.#limits, `${limit.key} ${limit.resource ?? ""}`, limit, MOST_KNOWN);
-    if (isOfOneResource === true) return [];
-    return limitsOf(known.filter(({ windowFrom }) => windowFrom !== undefined && windowFrom !== "told"));
+    return isOfOneResource === true ? [] : limitsOf(known);
   }
 
   /** The upstream may not have counted those who are on their way. None left is a pause, which is applied as such. */

@@ -73,7 +73,7 @@ export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice
     const named = all.filter((each) => isLimitOf(each, limit));
     return named.length !== 1 || named[0] === budget;
   };
-  const { families, limits, remaining } = advice;
+  const { families, remaining } = advice;
   const left = remaining?.limit;
   const isMeant = left === undefined || concerns({ requests: left, perMs: undefined });
   return {
@@ -82,7 +82,6 @@ export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice
       ({ unit, limit, perMs }) =>
         unit !== "requests" || limit === undefined || concerns({ requests: limit, perMs }),
     ),
-    limits: limits.filter(concerns),
     remaining: isMeant ? remaining : undefined,
   };
 }

@@ -1,6 +1,7 @@
 /** Judges what an exchange means. No other place judges answers. */
 
 import type { Advice, ToldByHeaders } from "../advice/advice.ts";
+import { limitsOf } from "../advice/limits.ts";
 import { type Expectation, isExpected } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
@@ -106,7 +107,8 @@ function refusedByLimits(
   advice?: Advice,
 ): Classification | undefined {
   const { means, isVague } = recognition;
-  const { exhaustedPerMs = 0, limits = [] } = advice ?? {};
+  const { exhaustedPerMs = 0, families = [] } = advice ?? {};
+  const limits = limitsOf(families);
   // A spent window of a day or longer says nothing of credit, and yet no minute helps.
   if (means === "rate" && exhaustedPerMs >= DAY_MS)
     return because(

@@ -307,7 +307,7 @@ export class TokenSource {
     if (advice.throttled) {
       const pause: Advice["pause"] =
         waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
-      ledger.applyAdvice(budgets, { ...advice, pause, families: [], limits: [], remaining: undefined });
+      ledger.applyAdvice(budgets, { ...advice, pause, families: [], remaining: undefined });
     }
     return waitMs ?? 0;
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Advice } from "../../../src/core/advice/advice.ts";
+import { type AdvertisedLimit, limitsOf } from "../../../src/core/advice/limits.ts";
 import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import { adviseOn } from "../../support/advise.ts";
 
@@ -10,10 +11,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-const NOTHING: Advice = {
+/** What each limit is in full is shown by dialects.test.ts. */
+type Told = Omit<Advice, "families"> & { readonly limits: readonly AdvertisedLimit[] };
+
+const NOTHING: Told = {
   throttled: false,
   pause: undefined,
-  families: [],
   limits: [],
   remaining: undefined,
   exhaustedPerMs: undefined,
@@ -22,12 +25,12 @@ const NOTHING: Advice = {
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-function advise(status: number, fields: Fields): Advice {
+function advise(status: number, fields: Fields): Told {
   const headers = Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   );
-  // What each limit is in full is shown by dialects.test.ts.
-  return { ...adviseOn(status, headers, NOW_MS), families: [] };
+  const { families, ...told } = adviseOn(status, headers, NOW_MS);
+  return { ...told, limits: limitsOf(families) };
 }
 
 test("an answer without such headers says nothing", () => {
@@ -148,7 +151,7 @@ test("a wait in milliseconds is no date", () => {
   });
 });
 
-test.each<[string, Fields, Partial<Advice>]>([
+test.each<[string, Fields, Partial<Told>]>([
   [
     "draft 10",
     { "RateLimit-Policy": '"burst";q=100;w=60,"daily";q=1000;w=86400', RateLimit: '"burst";r=50;t=30' },

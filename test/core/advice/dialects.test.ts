@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Advice } from "../../../src/core/advice/advice.ts";
 import type { LimitFamily } from "../../../src/core/advice/limits.ts";
 import { adviceIn } from "../../../src/engine/poll/advice-in.ts";
+import { limitsOf } from "../../../src/core/advice/limits.ts";
 
 /** What a provider means by the headers of one answer. `null` is what it does not say. */
 type Meant = {
@@ -78,13 +79,15 @@ describe("the headers of real providers", () => {
   });
 
   test.each(CLEAR)("nothing else is taken for a limit of requests: %s", (_, sample) => {
-    const { families, limits, malformed } = adviceOf(sample);
+    const { families, malformed } = adviceOf(sample);
     const meant = meantRequests(sample);
     const invented = families
       .filter(({ unit }) => unit === "requests")
       .filter((family) => !meant.some((one) => isCount(family, one)));
     expect(invented).toEqual([]);
-    expect(limits.filter(({ requests }) => !meant.some(({ limit }) => limit === requests))).toEqual([]);
+    expect(
+      limitsOf(families).filter(({ requests }) => !meant.some(({ limit }) => limit === requests)),
+    ).toEqual([]);
     expect(malformed).toBe(0);
   });
 
@@ -98,8 +101,8 @@ describe("the headers of real providers", () => {
   test.each(CONTESTED)(
     "what nothing in the answer tells lowers nothing, and pauses nothing: %s",
     (_, sample) => {
-      const { limits, pause } = adviceOf(sample);
-      expect(limits.filter(({ perMs }) => perMs !== undefined)).toEqual([]);
+      const { families, pause } = adviceOf(sample);
+      expect(limitsOf(families).filter(({ perMs }) => perMs !== undefined)).toEqual([]);
       expect(pause).toBeUndefined();
     },
   );

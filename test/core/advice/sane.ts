@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Advice } from "../../../src/core/advice/advice.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
 import { adviseOn } from "../../support/advise.ts";
+import { limitsOf } from "../../../src/core/advice/limits.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
 
@@ -46,7 +47,7 @@ function expectCount(value: number | undefined, least: number): void {
 
 export function expectSane(advice: Advice, fields: number): void {
   expectCount(advice.pause?.forMs, 0);
-  for (const { requests, perMs } of advice.limits) {
+  for (const { requests, perMs } of limitsOf(advice.families)) {
     expectCount(requests, Number.MIN_VALUE);
     expectCount(perMs, Number.MIN_VALUE);
   }

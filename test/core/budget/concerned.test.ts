@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { limitsOf } from "../../../src/core/advice/limits.ts";
 import { adviceFor } from "../../../src/core/budget/signals.ts";
 import { sampleAdvice, sampleBudget } from "../../support/samples.ts";
 
@@ -15,7 +16,8 @@ test.each([
   ["a limit that the config does not know may be anybody's", { requests: 15, perMs: 60_000 }, [true, true]],
   ["so may the number in another window", { requests: 20, perMs: 1_000 }, [true, true]],
 ])("%s", (_sentence, limit, heard) => {
-  const limits = BOTH.map((budget) => adviceFor(budget, BOTH, sampleAdvice({ limits: [limit] })).limits);
+  const advice = sampleAdvice({ limits: [limit] });
+  const limits = BOTH.map((budget) => adviceFor(budget, BOTH, advice).families);
   expect(limits.map((each) => each.length === 1)).toEqual(heard);
 });
 
@@ -34,6 +36,13 @@ test("two budgets with the same limit both heed it", () => {
   const twins = [MODEL, { ...ACCOUNT, rates: MODEL.rates }];
   const advice = sampleAdvice({ limits: [{ requests: 20, perMs: 60_000 }] });
   expect(twins.map((budget) => adviceFor(budget, twins, advice))).toEqual([advice, advice]);
+});
+
+test("a limit that may be anybody's is heard beside a lower one that is another budget's alone", () => {
+  const [anybodys, models] = [40, 20].map((requests) => ({ requests, perMs: 60_000 }));
+  const limits = [anybodys, models].filter((limit) => limit !== undefined);
+  const heard = adviceFor(ACCOUNT, BOTH, sampleAdvice({ limits }));
+  expect(limitsOf(heard.families)).toEqual([anybodys]);
 });
 
 test("a refusal and a pause concern all of them, whatever limit is told beside", () => {

@@ -142,7 +142,7 @@ test("a limit without a window is shown, and lowers nothing until its window is 
     resetMs: 1000,
     resource: undefined,
   };
-  const advice = sampleAdvice({ families: [five], limits: [{ requests: 5, perMs: undefined }] });
+  const advice = sampleAdvice({ families: [five] });
   restraint.applyAdvice(advice, 0);
   expect(restraint.capOf(rate, 1000, 1)).toBe(1000);
   expect(restraint.limits).toMatchObject([{ limit: 5, windowFrom: undefined }]);

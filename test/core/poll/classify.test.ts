@@ -38,7 +38,6 @@ function toldOf(exhaustedPerMs: number | undefined): ToldByHeaders {
     throttled: true,
     pause: undefined,
     families: [],
-    limits: [],
     remaining: undefined,
     exhaustedPerMs,
     malformed: 0,

@@ -85,7 +85,6 @@ test("a budget that is paused does not hold back those who do not need it", asyn
   const advice = {
     throttled: true,
     families: [],
-    limits: [],
     remaining: undefined,
     exhaustedPerMs: undefined,
     malformed: 0,
