@@ -89,7 +89,6 @@ export async function killedSoOften(
 ): Promise<void> {
   await using router = await startRouter();
   await using folder = await openConfigFolder(configOf(router.url, spend));
-  let mostTooMuch = 0;
   let spent: Spent = { counted: 0, unconfirmed: 0 };
   for (let life = 0; life < kills; life += 1) {
     const asked = router.requests + (life % 3);
@@ -100,14 +99,14 @@ export async function killedSoOften(
     await sleep((life * 137) % 400);
     daemon.kill("SIGKILL");
     await daemon.exited;
+    const unconfirmedBefore = spent.unconfirmed;
     spent = spentIn(folder);
     expect(router.cost).toBeLessThanOrEqual(spend);
     expect(spent.counted).toBeGreaterThanOrEqual(router.cost - 1e-9);
     expect(spent.counted).toBeLessThanOrEqual(spend);
-    // A kill wastes no more than what was in flight.
-    const tooMuch = spent.counted - router.cost;
-    expect(tooMuch - mostTooMuch).toBeLessThanOrEqual(2 * AT_MOST + 1e-9);
-    mostTooMuch = Math.max(mostTooMuch, tooMuch);
+    // A kill wastes no more than what was in flight. The router's bill cannot tell how much that is: on a busy machine a
+    // poll runs out of its second, and then its most is charged too, without any kill.
+    expect(spent.unconfirmed - unconfirmedBefore).toBeLessThanOrEqual(2 * AT_MOST + 1e-9);
   }
   await afterwards({ router, folder, spent });
 }
