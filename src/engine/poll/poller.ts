@@ -132,13 +132,13 @@ export class Poller {
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
-    const past = { budgets: this.#upstream.budgets, probe: this.#probe };
+    const past = { lease: leaseWantedBy(this.#upstream), probe: this.#probe };
     this.#upstream = upstream;
     this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     const state = this.#state;
-    const isElsewhere = upstream.budgets.join(" ") !== past.budgets.join(" ");
-    if (state.kind === "waiting" && (isElsewhere || probe.token !== past.probe.token)) {
+    const isAnotherLease = leaseWantedBy(upstream) !== past.lease;
+    if (state.kind === "waiting" && (isAnotherLease || probe.token !== past.probe.token)) {
       state.ticket.withdraw();
       this.#wait(state.slot);
     }
@@ -351,4 +351,9 @@ export class Poller {
     }
     return wantsConfirmation;
   }
+}
+
+/** A lease of other budgets, or for another cost, does not cover its next request. */
+function leaseWantedBy({ budgets, price }: Upstream): string {
+  return `${budgets.join(" ")} ${mostOf(price)}`;
 }

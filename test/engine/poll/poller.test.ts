@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
+import type { Price } from "../../../src/core/config/price.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { spendOf } from "../../../src/core/budget/quotas.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
 import { Poller } from "../../../src/engine/poll/poller.ts";
@@ -361,6 +363,37 @@ test("a changed upstream polls anew from its next slot; the poll in flight ends 
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "up -> down"]);
+});
+
+const DEAR: Price = {
+  currency: "EUR",
+  parts: [{ kind: "answer", of: "/usage", per: 1, units: 1, mostUnits: 1_000 }],
+};
+
+test.each([
+  { was: "a lower price", price: { currency: "EUR", parts: [{ kind: "request", units: 10 }] }, spent: 10 },
+  { was: "no price", price: undefined, spent: 1_000 },
+] as const)("a slot that waited with $was is sent only if there is money for the new one", async (before) => {
+  const rates = [{ requests: 1, perMs: 60_000, label: "1m" }];
+  const spend = { most: 1_005, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
+  const { price } = before;
+  const { clock, ledger, poller, probe } = await world(() => observed(answered(200)), {
+    budget: { rates, spend },
+    upstream: { price },
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  poller.slot("schedule", clock.now());
+  await settle();
+  const next = new FakeProbe(clock, () => observed(answered(200)));
+  await poller.reconfigure(sampleUpstream({ price: DEAR }), next);
+  for (let slot = 0; slot < 3; slot += 1) {
+    await clock.advance(70_000);
+    poller.slot("schedule", clock.now());
+  }
+  expect(probe.sentAtMs).toHaveLength(1);
+  expect(next.sentAtMs).toHaveLength(before.spent === 1_000 ? 1 : 0);
+  expect(ledger.usedOf(spendOf("api"))).toBe(before.spent);
 });
 
 test("a slot that one of several budgets held back says which one", async () => {
