@@ -96,7 +96,12 @@ export class JournaledLedger implements Ledger {
     if (absent !== undefined)
       return { kind: "wait", untilMs: this.#clock.now() + SECOND_MS, cause: "ledger", budget: absent };
     // It would leave the quota with the hour in which it was reserved, and so too early.
-    if (this.#hour !== hour) return this.#takeCounted(budgets, mostCost);
+    const isLate = this.#hour !== hour;
+    // A reload may have given its budget a further quota, of which the file does not have it.
+    const isMissed = this.#countsOf(budgets, mostCost).some(({ count }) =>
+      reserved.every((known) => known.count !== count),
+    );
+    if (isLate || isMissed) return this.#takeCounted(budgets, mostCost);
     const decision = this.#ledger.take(budgets, mostCost);
     if (decision.kind === "granted") return { kind: "granted", lease: this.#journaled(decision.lease) };
     void this.#file.written();

@@ -344,6 +344,23 @@ test("a budget that leaves the config while a request waits for the file grants 
   expect(await asked).toMatchObject({ kind: "wait", cause: "ledger", budget: "api" });
 });
 
+test("a budget that gets a spend while a request waits for the file has that in the file too before the lease", async () => {
+  const { disk, start } = scene();
+  const { inner, ledger, file } = start();
+  let isGranted = false;
+  const asked = Promise.resolve(ledger.take(["api"], 300)).then(() => (isGranted = true));
+  await settle();
+  const { quota } = sampleBudget({ quota: { most: 100, perMs: HOUR_MS, onExhaust: "stop" } });
+  const spend = { most: 1_000, perMs: HOUR_MS, onExhaust: "stop" } as const;
+  inner.change(sampleConfig({ budgets: [sampleBudget({ quota, spend })], upstreams: [] }));
+  for (let written = 0; written < 3 && !isGranted; written += 1) {
+    file.finish();
+    await settle();
+  }
+  await asked;
+  expect([disk.total("api"), disk.total("api spend")]).toEqual([1, 300]);
+});
+
 test("a refusal pauses whoever asks through the file, and its end is told to who waits", async () => {
   const { clock, start } = scene();
   const { inner, ledger } = start();
