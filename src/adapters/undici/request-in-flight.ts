@@ -121,8 +121,10 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   /** The last moment before the first byte: nothing else runs in this process between here and the write. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (!this.#mayWrite()) {
-      this.fail("timeout", "nothing was sent: the right to send ended first");
+    if (!this.#mayWrite()) this.fail("timeout", "nothing was sent: the right to send ended first");
+    // This process stood still: the request would be given up at once, and leave a quota with the hour of its lease.
+    else if (this.#wholeLeftMs <= 0) this.#timeOut();
+    if (this.hasEnded) {
       controller.abort(new Error("too late"));
       return;
     }

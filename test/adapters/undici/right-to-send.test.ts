@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { answer } from "../../support/raw-upstream.ts";
 import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
 
@@ -32,4 +33,25 @@ test("where the right to send ends, a kept connection gets no request, and the n
   expect(upstream.requests).toHaveLength(2);
   await probe.close();
   await upstream.idle();
+});
+
+test("where the time of a poll ran out while this process stood still, nothing is sent", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    if ((await connection.request()) !== undefined) connection.end(answer("{}"));
+  });
+  let stoodStillMs = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + stoodStillMs };
+  const probe = await startProbe({ url: upstream.url, timeoutMs: 10_000 }, { clock });
+  const mayWrite = (): boolean => {
+    stoodStillMs = 7_200_000;
+    return true;
+  };
+  const observation = await probe.poll(signal, mayWrite);
+  expect(brokenOf(observation)).toMatchObject({
+    fault: "timeout",
+    detail: "timed out after 10000 ms while connecting",
+    sent: false,
+  });
+  await upstream.idle();
+  expect(upstream.requests).toHaveLength(0);
 });
