@@ -3,7 +3,7 @@ import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
-import { drawsOf, type Quotas } from "./quotas.ts";
+import { drawsOf, type Quotas, spendOf } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
@@ -103,18 +103,24 @@ export class BudgetLedger {
   grant(nowMs: number, mostCost: number): Grant {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
-    const [endRequest, endSpend] = drawsOf(this.budget.name, mostCost).map(({ quota, units }) => {
+    const { name } = this.budget;
+    const draw = (quota: string, units: number): ((taken: number) => void) => {
       const count = this.#quotas.of(quota);
       const request = count.send(units);
-      return (taken: number): void => count.end(request, taken);
-    });
+      return (taken) => count.end(request, taken);
+    };
+    const [endRequest, endSpend] = drawsOf(name, mostCost).map(({ quota, units }) => draw(quota, units));
     return {
       settle: (settlement, settledMs) => {
         endRequest?.(settlement === "unsent" ? 0 : 1);
         this.leases.settle(settlement, settledMs);
         if (settlement === "unsent") this.#restraint.sent(-1);
       },
-      charge: (cost) => endSpend?.(cost),
+      charge: (cost) => {
+        if (endSpend !== undefined) endSpend(cost);
+        // By its price it was to cost nothing, so nothing was reserved.
+        else if (cost > 0) draw(spendOf(name), 0)(cost);
+      },
     };
   }
 

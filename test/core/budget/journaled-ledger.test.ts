@@ -138,6 +138,18 @@ describe("a request that costs money", () => {
     expect(spent("requests")).toBe(40);
   });
 
+  test("is charged what it did cost also where its price says that it costs nothing at most", async () => {
+    const { disk, start } = scene();
+    const process = start();
+    const lease = await process.granted("paid", 0);
+    lease.settle("answered");
+    lease.charge(1_000);
+    void process.file.written();
+    process.file.finish();
+    expect(disk.total("paid spend")).toBe(1_000);
+    expect(process.inner.restraint(["paid"], 1).isQuotaSpent).toBe(true);
+  });
+
   test("keeps all that it might have cost where its process is killed, and is not sent where that is too much", async () => {
     const { clock, start } = scene();
     await start().granted("paid", 300);
