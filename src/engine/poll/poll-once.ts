@@ -1,6 +1,6 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
-import type { Observation } from "../../core/exchange/exchange.ts";
+import type { Exchange, Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
@@ -152,11 +152,20 @@ export function judge(
       head !== undefined &&
       readValues(upstream.values, outcome, head, json, withoutKeys)),
     ...(quotas && { quotas }),
-    ...(upstream.price && settlementOf(exchange) !== "unsent" && { cost: costOf(upstream.price, json) }),
+    ...(upstream.price &&
+      settlementOf(exchange) !== "unsent" && {
+        cost: costOf(upstream.price, tellsCost(exchange) ? json : NOTHING_SAID),
+      }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };
   return { poll, advice };
+}
+
+/** An event in the middle of a stream tells what was used by then, and the upstream bills what it has made since. */
+function tellsCost(exchange: Exchange): boolean {
+  const stream = exchange.kind === "answered" ? exchange.stream : undefined;
+  return stream === undefined || stream.events === 0 || stream.end === "complete";
 }
 
 /** How long it took, and often how it ended, is the doing of whatever stopped us. What the answer asks for holds. */

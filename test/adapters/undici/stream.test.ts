@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyMemory } from "../../../src/adapters/undici/body-memory.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
+import type { Price } from "../../../src/core/config/price.ts";
 import type { Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Stream } from "../../../src/core/exchange/stream.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
@@ -355,6 +356,27 @@ test.each([
   // It was given back.
   expect(memory.take(1, 1, () => {})).toBeDefined();
 });
+
+test.each([
+  ["is read to its end", {}, DONE, 2],
+  ["is left", { atMost: 2 }, DONE, 100],
+  ["breaks off", {}, "", 100],
+  ["ends with an error", {}, 'data: {"error":"overloaded","usage":2}\n\n', 100],
+] as const)(
+  "a stream tells by its last event what it costs if it is read to its end: one that %s",
+  async (_, stream, end, units) => {
+    const upstream = await streaming([
+      'data: {"delta":"a","usage":1}\n\n',
+      'data: {"delta":"b","usage":2}\n\n',
+      end,
+    ]);
+    const price: Price = {
+      currency: "EUR",
+      parts: [{ kind: "answer", of: "/usage", per: 1, units: 1, mostUnits: 100 }],
+    };
+    expect((await poll(upstream, stream, { price })).cost?.units).toBe(units);
+  },
+);
 
 test("a stream of a thousand short events keeps little, and needs no memory", async () => {
   const memory = new BodyMemory(1, 0);
