@@ -161,14 +161,19 @@ export function valueOf(row: Row): SavedValue {
 const UNKNOWN = -1;
 
 export function quotaRow({ budget, hour, ...counts }: QuotaRow): KeyedRow {
-  const requests = counts.requests === NOBODY_KNOWS ? UNKNOWN : counts.requests;
-  const unconfirmed = counts.unconfirmed === NOBODY_KNOWS ? UNKNOWN : counts.unconfirmed;
+  const requests = storedCount(counts.requests);
+  const unconfirmed = storedCount(counts.unconfirmed);
   const checksum = crc32(JSON.stringify([budget, hour, requests, unconfirmed]));
   return {
     table: "quota_hours",
     key: `${hour} ${budget}`,
     columns: { budget, hour, requests, unconfirmed, checksum },
   };
+}
+
+/** Answers may claim to have cost so much that SQLite would keep it, and nobody could read it again. */
+function storedCount(units: number): number {
+  return units === NOBODY_KNOWS ? UNKNOWN : Math.min(units, Number.MAX_SAFE_INTEGER);
 }
 
 /** SQLite keeps no checksums, and these counts are money. */

@@ -198,6 +198,16 @@ describe("after a restart", () => {
     expect((await bench.open()).standing.quotas).toEqual(rows);
   });
 
+  test("what ten answers claimed to have cost, more than can be read again, is there as the most that can", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const row = sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 10 * 1e15, unconfirmed: 0 });
+    first.keepQuota(row);
+    await first.close();
+    const { standing } = await bench.open();
+    expect(standing.quotas).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
+  });
+
   test("what holds a budget back is there as it was said last, and the pause of an upstream", async () => {
     await using bench = await StateBench.make();
     const lowered = { perMs: 60_000, requests: 5, untilMs: NOW_MS + 60_000 };
