@@ -157,6 +157,8 @@ export class Ownership {
   #gain(claimed: readonly Claimed[]): void {
     const { budgets, holdings, events, log } = this.#parts;
     const gained = claimed.filter(({ name }) => !this.#held.has(name));
+    // One that was held already is polled only now where it draws on a budget that was not held yet.
+    const unpolled = claimed.filter(({ name }) => !holdings.isClaimed(upstreamNamed(name) ?? ""));
     for (const { name, waitMs, record } of gained) {
       this.#view.note(name, holdings.session);
       const budget = budgetNamed(name);
@@ -165,14 +167,14 @@ export class Ownership {
         log.info({ budget, waitMs }, "another replica may have used this budget: waiting");
     }
     for (const { name } of gained) this.#held.add(name);
-    const upstreams = gained.flatMap(({ name, unheldMs, record }) => {
+    this.moves.gained += upstreamsIn(gained.map(({ name }) => name)).length;
+    const upstreams = unpolled.flatMap(({ name, unheldMs, record }) => {
       const upstream = upstreamNamed(name);
       if (upstream === undefined || !holdings.isClaimed(upstream)) return [];
       return [
         { upstream, unheldMs: this.#withinConfig(upstream, unheldMs), view: record && readView(record.text) },
       ];
     });
-    this.moves.gained += upstreams.length;
     if (upstreams.length > 0) events.onGained(upstreams);
   }
 

@@ -144,17 +144,21 @@ describe("nobody is dark for longer than needed", () => {
     expect(await world.longestSilence(2 * TTL_MS, ...replicas)).toBeLessThanOrEqual(TTL_MS / 2);
   });
 
-  test("Redis is away: what is polled ends with the session, by the replica's own clock", async () => {
-    const world = worldOf();
-    const [a] = await settled(world, "a");
-    if (a === undefined) throw new Error("it began");
-    world.boards.isAway = true;
-    for (let ms = 0; ms < 2 * TTL_MS; ms += 20) {
-      await world.clock.advance(20);
-      expect(a.holdings.isSessionValid || a.polled.size === 0).toBe(true);
-    }
-    expect(a.holdings.isSessionValid).toBe(false);
-  });
+  test.each([UPSTREAMS, 1])(
+    "Redis is away: what is polled, %i upstreams, ends with the session",
+    async (upstreams) => {
+      const world = worldOf({ upstreams });
+      const [a] = await settled(world, "a");
+      if (a === undefined) throw new Error("it began");
+      expect(a.polled.size).toBe(upstreams);
+      world.boards.isAway = true;
+      for (let ms = 0; ms < 2 * TTL_MS; ms += 20) {
+        await world.clock.advance(20);
+        expect(a.holdings.isSessionValid || a.polled.size === 0).toBe(true);
+      }
+      expect(a.holdings.isSessionValid).toBe(false);
+    },
+  );
 
   test("Redis's connections are reset every second, or as often as a beat comes: nobody notices", async () => {
     const world = worldOf();
@@ -496,6 +500,76 @@ test("a pause is told to all at once, and again to a board that was emptied", as
   b.pausesHeard.clear();
   await world.clock.advance(3 * BEAT_MS);
   expect(b.pausesHeard.get("upstream-0")).toBeGreaterThan(30_000);
+});
+
+test("a pause that the operator ended is told to nobody any more, not even to a board that was emptied", async () => {
+  const world = worldOf();
+  const [a, b] = await settled(world, "a", "b");
+  if (a === undefined || b === undefined) throw new Error("two began");
+  a.membership.tellings.pause("u:upstream-0", 45_000);
+  await world.clock.advance(BEAT_MS + 500);
+  a.membership.tellings.resumed("u:upstream-0");
+  await world.clock.advance(BEAT_MS + 500);
+  world.boards.empty();
+  b.pausesHeard.clear();
+  await world.clock.advance(3 * BEAT_MS);
+  expect(b.pausesHeard).toEqual(new Map());
+});
+
+test("a board that was emptied is told within two beats how each upstream stands, though nothing has changed", async () => {
+  const world = worldOf();
+  const [a] = await settled(world, "a");
+  a?.sees("u:upstream-0", "down");
+  await world.clock.advance(2 * BEAT_MS);
+  world.boards.empty();
+  await world.clock.advance(2 * BEAT_MS);
+  expect(world.boards.records().get("u:upstream-0")).toBe("down");
+});
+
+test("a beat that fails is sent again at once, but a Redis that is away is not asked all the time", async () => {
+  const world = worldOf();
+  await settled(world, "a");
+  world.boards.isAway = true;
+  const callsWithin = async (ms: number): Promise<number> => {
+    const before = world.boards.calls;
+    await world.clock.advance(ms);
+    return world.boards.calls - before;
+  };
+  expect(await callsWithin(2 * BEAT_MS)).toBeGreaterThan(4);
+  expect(await callsWithin(60_000)).toBeLessThan(30);
+});
+
+test("who has never reached Redis asks it nothing more when it stops", async () => {
+  const world = worldOf();
+  world.boards.isAway = true;
+  const a = world.begin("a");
+  await world.clock.advance(TTL_MS);
+  const before = world.boards.calls;
+  const closed = a.membership.close();
+  await world.clock.advance(TTL_MS);
+  await closed;
+  expect(world.boards.calls).toBe(before);
+});
+
+test("replicas of one config, whose clocks agree, say nothing of either", async () => {
+  const replicas = await settled(worldOf(), "a", "b", "c");
+  const said = replicas.flatMap(({ logged }) => logged);
+  expect(said.filter((line) => !line.startsWith("waiting: Redis has lost its data"))).toEqual([]);
+});
+
+test("an upstream that a reload moves to another budget is polled again once that one is held, and not before", async () => {
+  const world = worldOf({ budgetOf: () => "account" });
+  const [a] = await settled(world, "a");
+  if (a === undefined) throw new Error("one began");
+  const budgetOf = (name: string): string => (name === "upstream-0" ? "added" : "account");
+  a.membership.setConfig(smallConfig({ name: "a", upstreams: UPSTREAMS, budgetOf, digest: "moved" }));
+  expect(a.polled.size).toBe(UPSTREAMS - 1);
+  expect(a.polled.has("upstream-0")).toBe(false);
+  await world.clock.advance(2 * BEAT_MS);
+  expect(a.holdings.claimed.has("b:added")).toBe(true);
+  expect(a.polled.size).toBe(UPSTREAMS);
+  expect(a.gains.at(-1)).toMatchObject({ upstream: "upstream-0", unheldMs: 0 });
+  expect(a.membership.ownership.moves).toEqual({ gained: UPSTREAMS, lost: 0 });
 });
 
 test("a group of a newer config that an older one blocks is handed over, and nothing goes back", async () => {
