@@ -167,6 +167,18 @@ test("a group that asks for more than all others together stays where it is", ()
   expect(new Map(assignLoads(groups, ["a", "b"], (id) => held.get(id)))).toEqual(held);
 });
 
+test("of equals, the first by name gives and is given, so that replicas of any version come to the same", () => {
+  const held = new Map([
+    ["g0", "a"],
+    ["g1", "a"],
+    ["g2", "b"],
+    ["g3", "b"],
+  ]);
+  const holders = [...assign([...held.keys()], ["c", "b", "a"], (id) => held.get(id))];
+  expect(holders.filter(([id, holder]) => held.get(id) !== holder)).toEqual([["g0", "c"]]);
+  expect(assign(["g0"], ["c", "b", "a"], nobody).get("g0")).toBe("a");
+});
+
 test("with fewer upstreams than replicas nobody has two", () => {
   const counts = countsOf(assign(names("upstream", 3), names("replica", 7), nobody), names("replica", 7));
   expect(counts.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 0, 1, 1, 1]);

@@ -75,3 +75,30 @@ test("a budget that a reload adds can be claimed, by its own terms", () => {
   );
   expect(ledger.claimOf("added").terms).toContain("[7,1000]");
 });
+
+test("a budget that still waits says with its claim how long, so that a board without data goes on with that", async () => {
+  const { clock, ledger } = opened();
+  await clock.advance(100_000);
+  ledger.begin("email", 40_000, undefined);
+  await clock.advance(10_000);
+  expect(ledger.claimOf("email").waitMs).toBeGreaterThanOrEqual(30_000);
+  expect(ledger.claimOf("email").waitMs).toBeLessThan(30_100);
+  await clock.advance(40_000);
+  expect(ledger.claimOf("email").waitMs).toBe(0);
+});
+
+test("a pause that another replica told holds here, until the latest moment that was told", async () => {
+  const { clock, ledger } = opened();
+  await clock.advance(100_000);
+  const pausedForMs = (): number => ledger.restraint(["email"]).pausedUntilMs - clock.now();
+  for (const [toldMs, heldMs] of [
+    [10_000, 10_000],
+    [60_000, 60_000],
+    [20_000, 60_000],
+  ] as const) {
+    ledger.pause("email", toldMs);
+    expect(pausedForMs()).toBe(heldMs);
+  }
+  ledger.pause("of another config", 60_000);
+  expect(ledger.restraint(["router"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+});
