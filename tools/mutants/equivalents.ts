@@ -3,10 +3,28 @@ import type { Equivalent } from "./choose.ts";
 /** Each was looked at: no test can see it, as nobody can. */
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
+    file: "src/core/fleet/assignment.ts",
+    text: "const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));",
+    change: "> becomes >=",
+    why: "two sums of loads that are a billionth apart, to the last bit, are none that a config has",
+  },
+  {
+    file: "src/core/fleet/holdings.ts",
+    text: "this.#sessions += 1;",
+    change: "+= becomes -=",
+    why: "the number only tells one session of a process from the others",
+  },
+  {
     file: "src/core/time/duration.ts",
     text: "return unit !== undefined && Object.hasOwn(UNITS_MS, unit);",
     change: "&& becomes ||",
     why: "the expression before it lets only units through; this line tells the compiler",
+  },
+  {
+    file: "src/engine/fleet/tellings.ts",
+    text: "const positive = new Map([...pauses].filter(([, forMs]) => forMs > 0));",
+    change: "> becomes >=",
+    why: "a pause of no time holds nobody back",
   },
   {
     file: "src/engine/poll/token-source.ts",

@@ -104,7 +104,7 @@ export const runTests: Run = async ({ args, mostMs }, root) => {
     cwd: root,
     detached: true,
     stdio: "ignore",
-    env: { ...process.env, CI: "" },
+    env: { TEST_WAIT_MS: "20000", ...process.env, CI: "" },
   });
   const { promise: ended, resolve } = Promise.withResolvers<number | null>();
   child.once("exit", resolve);
