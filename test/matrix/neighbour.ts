@@ -9,7 +9,6 @@ const HEALTHY: Behaviour = {
     await connection.request();
     connection.write(answer('{"data":[]}'));
   }),
-  poll: { timeoutMs: 5_000 },
   meets: "ok",
   says: "answered 200 with 11 B",
 };

@@ -28,7 +28,7 @@ export type Behaviour = {
 export type Meeting = "ok" | `${Exclude<Outcome, "ok">} ${Reason}`;
 
 /** What can be expected to come on the busiest machine, and what never comes. */
-export const PATIENT_MS = 9_000;
+export const PATIENT_MS = 60_000;
 const SHORT_MS = 600;
 
 /** Far more than anybody waits for. */
