@@ -45,7 +45,7 @@ export function readAnnouncement(
         sunsetAtMs = earlier(sunsetAtMs, dateIn(value, nowMs));
         break;
       case "link":
-        if (links.length < MOST_LINKS) links.push(...linksIn(value.slice(0, ANNOUNCING_CHARS)));
+        links.push(...linksIn(value.slice(0, ANNOUNCING_CHARS)));
         break;
       case "warning":
         warning ??= warningIn(value.slice(0, ANNOUNCING_CHARS));
@@ -61,7 +61,10 @@ export function readAnnouncement(
     deprecatedAtMs,
     sunsetAtMs,
     links: ownCopy(
-      links.slice(0, MOST_LINKS).map(({ rel, target }) => ({ rel, target: withoutKeys(target) })),
+      mostTelling(links).map(({ rel, target }) => ({
+        rel,
+        target: withoutKeys(oneLine(target.trim(), LINK_CHARS)),
+      })),
     ),
     warning: warning === undefined ? undefined : withoutKeys(warning),
   };
@@ -84,16 +87,22 @@ function earlier(one: number | undefined, other: number | undefined): number | u
   return Math.min(one, other);
 }
 
+/** The first of each kind is kept before a second of any: five newer versions hide no deprecation behind them. */
+function mostTelling(links: readonly AnnouncedLink[]): readonly AnnouncedLink[] {
+  const firsts = ANNOUNCED_RELATIONS.flatMap((rel) => links.find((link) => link.rel === rel) ?? []);
+  const kept = [...new Set([...firsts, ...links])].slice(0, MOST_LINKS);
+  return links.filter((link) => kept.includes(link));
+}
+
 /** `<target>; rel="sunset"; type="text/html", <…>` (RFC 8288), from left to right. What is not of that form ends it. */
 function linksIn(text: string): readonly AnnouncedLink[] {
   const links: AnnouncedLink[] = [];
   const next = /[\s,]*<([^<>]*)>((?:[^",<]|"(?:[^"\\]|\\.)*")*)/y;
-  for (let found = next.exec(text); found !== null && links.length < MOST_LINKS; found = next.exec(text)) {
+  for (let found = next.exec(text); found !== null; found = next.exec(text)) {
     const [, target = "", parameters = ""] = found;
     const relations = relationsIn(parameters);
     const announced = ANNOUNCED_RELATIONS.filter((rel) => relations.includes(rel));
-    const shown = announced.length === 0 ? "" : oneLine(target.trim(), LINK_CHARS);
-    links.push(...announced.map((rel) => ({ rel, target: shown })));
+    links.push(...announced.map((rel) => ({ rel, target })));
   }
   return links;
 }

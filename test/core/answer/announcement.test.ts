@@ -52,6 +52,20 @@ describe("an API announces its end", () => {
     ]);
   });
 
+  test("many links of one kind hide none of another", () => {
+    const successors = Array.from({ length: 5 }, (_, at) => `</v${at}>; rel="successor-version"`);
+    const deprecation = '</bye>; rel="deprecation"';
+    const shown = [
+      { rel: "successor-version", target: "/v0" },
+      { rel: "successor-version", target: "/v1" },
+      { rel: "deprecation", target: "/bye" },
+    ];
+    expect(read(["link", [...successors, deprecation].join(", ")])?.links).toEqual(shown);
+    expect(read(...[...successors, deprecation].map((link) => ["link", link] as const))?.links).toEqual(
+      shown,
+    );
+  });
+
   test.each([
     ['<https://a.example/?page=2>; rel="next"'],
     ['<https://a.example/v2>; rel="successor-version"'],
