@@ -47,7 +47,7 @@ function read(name: string): LimitField | undefined {
   const stem = stemOf(words);
   const said = words.slice(stem.end);
   const named = partIn(said, stem.isWeak);
-  if (isOfNoLimit(said, named?.part, stem.isWeak)) return undefined;
+  if (isOfNoLimit(words, stem, named?.part)) return undefined;
   // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit.
   const part = named?.part ?? (stem.isWeak ? (stem.end > stem.start ? "limit" : undefined) : "all");
   if (part === undefined) return undefined;
@@ -60,10 +60,12 @@ function read(name: string): LimitField | undefined {
     ({ role, isSaid }) => role === "requests" || (role === "kind of requests" && isSaid),
   );
   const isQualified = others.some(({ role, isSaid }) => isSaid && QUALIFIERS.includes(role));
+  // `x-throttle`: perhaps whether, not how many.
+  const isObject = isQualified || words[stem.start] === "throttle";
   const hidden = words.slice(stem.start, stem.end).includes("quota") ? "quota" : wordsThatAre("unknown")[0];
   const prefix = prefixOf(name, words, stem);
   return {
-    part: part !== "all" ? part : isQualified ? "object" : perMs === undefined ? "all" : "limit",
+    part: part !== "all" ? part : isObject ? "object" : perMs === undefined ? "all" : "limit",
     family: `${prefix} ${saysRequests ? "requests" : ""} ${wordsThatAre(...QUALIFIERS).join("-")} ${perMs ?? ""}`,
     prefix,
     unit: wordsThatAre("other unit")[0] ?? (saysRequests ? "requests" : (hidden ?? "requests")),
@@ -71,19 +73,25 @@ function read(name: string): LimitField | undefined {
     numberMs: NUMBER_UNITS_MS.get(wordsThatAre("unit of the number").at(-1) ?? ""),
     isWeak: stem.isWeak,
     isPlain: perMs === undefined && !isQualified,
-    saysRequests,
+    saysRequests: saysRequests || OF_THE_API.test(name),
   };
 }
+
+/** A remainder of a limit that is nothing's but the API's own. */
+const OF_THE_API = /^(?:x-)?(?:api-)?limit-remaining$/;
 
 /** `start` and `end` are equal where the name has no stem, and begins with what is said. */
 type Stem = { readonly start: number; readonly end: number; readonly isWeak: boolean };
 
 /**
- * `rate` and `limit` side by side are a stem that proves what the header is about; `limit` or `quota` alone is weak.
+ * `rate` and `limit` side by side, or `throttle`, are a stem that proves what the header is about; `limit` or `quota`
+ * alone is weak.
  */
 function stemOf(words: readonly string[]): Stem {
   const limitAt = words.findIndex((word, at) => word === "limit" && words[at - 1] === "rate");
   if (limitAt > 0) return { start: limitAt - 1, end: limitAt + 1, isWeak: false };
+  const throttleAt = words.indexOf("throttle");
+  if (throttleAt >= 0) return { start: throttleAt, end: throttleAt + 1, isWeak: false };
   const at = words.findIndex((word) => word === "limit" || word === "quota");
   if (at >= 0) return { start: at, end: at + 1, isWeak: true };
   const saidAt = Math.max(
@@ -93,27 +101,34 @@ function stemOf(words: readonly string[]): Stem {
   return { start: saidAt, end: saidAt, isWeak: true };
 }
 
-/** `limit` is the part only if no other word is: `hard-limit-remaining` is a remainder. */
+/**
+ * What is reset, left or used is the part wherever it stands: `limit-remaining`, `used-total`. Else the last word is:
+ * `limit-window` is a window, and `window-limit` none.
+ */
 function partIn(said: readonly string[], isWeak: boolean): { part: FieldPart; at: number } | undefined {
-  let limitAt = -1;
-  for (const [at, word] of said.entries()) {
-    const part = word === "status" && isWeak ? "remaining" : PARTS.get(word);
-    // `bucket-size`: whose limit it is.
-    const isOwner = word === "bucket" && at < said.length - 1;
-    if (part === "limit" || (word === "quota" && !isWeak)) limitAt = at;
-    else if (part !== undefined && !isOwner) return { part, at };
-  }
-  return limitAt < 0 ? undefined : { part: "limit", at: limitAt };
+  const named = said.flatMap((word, at): readonly { part: FieldPart; at: number }[] => {
+    const isStatus = isWeak && word === "status";
+    const part = isStatus ? "remaining" : word === "quota" && !isWeak ? "limit" : PARTS.get(word);
+    // `bucket-size`: whose limit it is. `burst-capacity`: so many at once, which is no limit of a window.
+    const isOwner = part === "resource" && at < said.length - 1;
+    const isBurst = word === "capacity" && said[at - 1] === "burst";
+    return part === undefined || isOwner || isBurst ? [] : [{ part, at }];
+  });
+  const [first] = ["reset", "remaining", "used"].flatMap(
+    (wanted) => named.find(({ part }) => part === wanted) ?? [],
+  );
+  return first ?? named.at(-1);
 }
 
 const AMOUNTS_OF_TIME = /^(?:second|minute|hour|day|week|month)s$/;
 
-function isOfNoLimit(said: readonly string[], part: FieldPart | undefined, isWeak: boolean): boolean {
+function isOfNoLimit(words: readonly string[], { end, isWeak }: Stem, part: FieldPart | undefined): boolean {
   // `x-ratelimit-reset-policy`: how it is reset.
-  if (part !== undefined && part !== "policy" && said.includes("policy")) return true;
+  if (part !== undefined && part !== "policy" && words.includes("policy", end)) return true;
   // `x-remaining-trial-days` is an amount of time, `x-api-quota-request` what this one request cost.
-  const isCost = part === undefined && said.includes("request");
-  return isWeak && (isCost || AMOUNTS_OF_TIME.test(said.at(-1) ?? ""));
+  const isCost = part === undefined && words.includes("request", end);
+  const isTime = part === "reset" || part === "window";
+  return isWeak && (isCost || (!isTime && words.some((word) => AMOUNTS_OF_TIME.test(word))));
 }
 
 type Role =
@@ -144,12 +159,14 @@ function otherWords(
     const isOwnersToken = word === "token" && SCOPES.has(before);
     if (PARTS.get(word) === "limit" || (part === "refill" && word === "rate")) return "repeated";
     if (isTime && word === "time" && PARTS.has(before)) return "repeated";
+    if (part === "reset" && PARTS.get(word) === "remaining") return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
     // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
     if (windowMsOfWord(word) !== undefined && !others.some(({ role }) => role === "window")) return "window";
     if (REQUESTS.has(word)) return "requests";
-    if (OTHER_UNITS.has(word) && !isOwnersToken) return "other unit";
-    if (KINDS_OF_REQUESTS.has(word)) return "kind of requests";
+    const isKind = KINDS_OF_REQUESTS.has(word);
+    if (OTHER_UNITS.has(word) && !isOwnersToken && (stem.isWeak || !isKind)) return "other unit";
+    if (isKind) return "kind of requests";
     if (!isSaid || isOwnersToken || SCOPES.has(word) || PARTS.has(word)) return "owner";
     return "unknown";
   };
@@ -162,7 +179,7 @@ function otherWords(
   return others;
 }
 
-const RATE_LIMIT = /rate[-._]?limit/;
+const RATE_LIMIT = /rate[-._]?limit|throttle/;
 
 /**
  * A stem that proves something belongs to it as it is spelt: a proxy's `RateLimit` is not the origin's `X-RateLimit`.
@@ -177,7 +194,7 @@ function prefixOf(name: string, words: readonly string[], { start, isWeak }: Ste
 }
 
 const LONGEST_NAME = 100;
-const MAY_BE_LIMIT = /limit|remain|quota/;
+const MAY_BE_LIMIT = /limit|remain|quota|throttle|left|reset/;
 const MOST_NAMES = 512;
 /** Every name that is read has one of these words in it; most headers have none. */
 export function mayBeLimit(name: string): boolean {

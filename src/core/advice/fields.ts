@@ -164,11 +164,15 @@ export function readFields(
 function complete(drafts: readonly Draft[]): readonly Draft[] {
   // Most answers tell one limit: nobody is there to lend it anything.
   if (drafts.length < 2) return drafts;
-  const byPrefix = Map.groupBy(drafts, ({ field }) => field.prefix);
+  const byWindow = Map.groupBy(drafts, (draft) => draft.perMs ?? draft);
+  const byPrefix = Map.groupBy([...byWindow.values()].flatMap(withHalvesJoined), ({ field }) => field.prefix);
   return withOrphanReset([...byPrefix.values()].flatMap((siblings) => withLent(withHalvesJoined(siblings))));
 }
 
-/** `-DailyLimit` beside `-Remaining`: a limit and a rest that nothing else could complete. */
+/**
+ * `-DailyLimit` beside `-Remaining`, or `Rate-Limit-Minute` beside `Minute-Requests-Left`: a limit and a rest that nothing
+ * else could complete.
+ */
 function withHalvesJoined(siblings: readonly Draft[]): readonly Draft[] {
   const [limit, ...otherLimits] = siblings.filter(
     ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
@@ -178,7 +182,8 @@ function withHalvesJoined(siblings: readonly Draft[]): readonly Draft[] {
   );
   const isOnly = otherLimits.length + otherRests.length === 0;
   if (limit === undefined || rest === undefined || !isOnly) return siblings;
-  if (!rest.field.isPlain || limit.field.unit !== rest.field.unit) return siblings;
+  const isAlike = rest.field.isPlain || (rest.perMs !== undefined && rest.perMs === limit.perMs);
+  if (!isAlike || limit.field.unit !== rest.field.unit) return siblings;
   const whole = { field: limit.field, ...together(limit, rest) };
   return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));
 }

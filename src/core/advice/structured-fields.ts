@@ -38,7 +38,7 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
     return isKept;
   };
   for (const { field, value } of headers) {
-    if (!isPolicy(field)) continue;
+    if (!isPolicy(field) || ONLY_A_NAME.test(value)) continue;
     const told =
       readList(value.replaceAll(NAME_BEFORE_NAME, ""), policyOf) ?? unnamedPolicies(value, policies.size);
     if (mayKeep(told)) for (const policy of told) policies.set(`${field.prefix} ${policy.key}`, policy);
@@ -59,6 +59,9 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
 function isPolicy({ part, isWeak }: LimitField): boolean {
   return part === "policy" && !isWeak;
 }
+
+/** `X-RateLimit-Policy: sliding-window` */
+const ONLY_A_NAME = /^[a-z][\w-]*$/i;
 
 const STATE = /;\s*[rt]=/;
 

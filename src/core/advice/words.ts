@@ -33,8 +33,8 @@ export function table<Value>(
 const WINDOWS_MS: ReadonlyMap<string, number> = table(
   ["second seconds secondly sec secs s qps rps tps", SECOND_MS],
   ["minute minutes minutely min mins m qpm rpm", MINUTE_MS],
-  ["hour hours hourly h hr hrs rph", HOUR_MS],
-  ["day days daily today d rpd", DAY_MS],
+  ["hour hours hourly h hr hrs qph rph", HOUR_MS],
+  ["day days daily today d qpd rpd", DAY_MS],
   ["week weeks weekly", 7 * DAY_MS],
   ["month months monthly", 30 * DAY_MS],
 );
@@ -47,7 +47,7 @@ export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
 );
 
 export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
-  ["limit max maximum total allowed ceiling", "limit"],
+  ["limit max maximum total allowed ceiling capacity", "limit"],
   ["remaining remain left available", "remaining"],
   ["used usage count consumed", "used"],
   ["reset resets next until after expiry expires", "reset"],
@@ -61,16 +61,19 @@ export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
 
 export const REQUESTS: ReadonlySet<string> = wordSet("requests request reqs req calls call");
 
-/** Each kind of request has a limit of its own, which counts requests. */
+/**
+ * Each kind of request has a limit of its own, which counts requests. So are attempts where the name speaks of a rate; else
+ * they are those to log in.
+ */
 export const KINDS_OF_REQUESTS: ReadonlySet<string> = wordSet(`
-  reads read writes write deletes delete search queries query get gets`);
+  reads read writes write deletes delete search queries query get gets attempts`);
 
 export const OTHER_UNITS: ReadonlySet<string> = wordSet(`
   tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus
   units unit images image photos videos media messages message recipients recipient emails mail sms uploads
   upload downloads post posts orders order errors error fails failures failed concurrent concurrency
   connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats
-  storage rows records quota`);
+  storage rows records quota attempts`);
 
 /** A resource of this name says that no requests are counted. */
 const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
@@ -92,16 +95,23 @@ export const SCOPES: ReadonlySet<string> = wordSet(`
 export const FILLERS: ReadonlySet<string> = wordSet(`
   x per this current at in after for of by the timestamp ts info http renewal`);
 
-/** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
-const LAST_GLUED = "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size";
+/** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`, `perday`. */
+const LAST_GLUED =
+  "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size|(?<=per)(?:second|minute|hour|day|month)";
 /** These are so only before another of them: `readratelimit`, but not `generate-limit`. */
-const GLUED = `${LAST_GLUED}|by|rate|second|minute|min|hour|day|month`;
+const GLUED = `${LAST_GLUED}|by|per|rate|second|minute|min|hour|day|month`;
 /** So is a window with the word for whose limit it is: `appday`. */
 const OWNER_WITH_WINDOW = `(?<=^(?:${[...SCOPES].join("|")}))(?=(?:second|minute|hour|day|month)$)`;
 const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED})$)|${OWNER_WITH_WINDOW}`);
 
+/** `24-hour` is `24hour`. */
+const AMOUNT_BEFORE_TIME = /(?<=[-._])(\d{1,4})[-._](?=(?:second|minute|hour|day)(?:[-._]|$))/g;
+
 export function wordsOfName(name: string): readonly string[] {
-  return name.split(/[-._]+/).flatMap((piece) => (isKnown(piece) ? [piece] : piece.split(GLUE)));
+  return name
+    .replaceAll(AMOUNT_BEFORE_TIME, "$1")
+    .split(/[-._]+/)
+    .flatMap((piece) => (isKnown(piece) ? [piece] : piece.split(GLUE)));
 }
 
 function isKnown(piece: string): boolean {

@@ -90,8 +90,8 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 /** The first of each kind is kept before a second of any: five newer versions hide no deprecation behind them. */
 function mostTelling(links: readonly AnnouncedLink[]): readonly AnnouncedLink[] {
   const firsts = ANNOUNCED_RELATIONS.flatMap((rel) => links.find((link) => link.rel === rel) ?? []);
-  const kept = [...new Set([...firsts, ...links])].slice(0, MOST_LINKS);
-  return links.filter((link) => kept.includes(link));
+  const kept = new Set([...new Set([...firsts, ...links])].slice(0, MOST_LINKS));
+  return links.filter((link) => kept.has(link));
 }
 
 /** `<target>; rel="sunset"; type="text/html", <…>` (RFC 8288), from left to right. What is not of that form ends it. */

@@ -13,6 +13,8 @@ export type Anchor = () => number;
 export function timeIn(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
   const number = plainNumberOf(text);
   if (number !== undefined) return untilNearMoment(number, anchorMs) ?? number * unitMs;
+  const finerMoment = FINER_MOMENT.exec(text)?.[1];
+  if (finerMoment !== undefined) return untilNearMoment(Number(finerMoment), anchorMs);
   const durationMs = durationIn(text);
   if (durationMs !== undefined) return durationMs;
   const dateMs = parseHttpDate(inIsoForm(text), anchorMs());
@@ -32,6 +34,9 @@ const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;
 export function plainNumberOf(text: string): number | undefined {
   return PLAIN_NUMBER.test(text) ? Number(text) : undefined;
 }
+
+/** Microseconds or nanoseconds since 1970: the first 13 digits are milliseconds. */
+const FINER_MOMENT = /^(\d{13})(?:\d{3}){1,2}$/;
 
 const MOMENT_IN_SECONDS_FROM = 1e9;
 const MOMENT_IN_MS_FROM = 1e11;
@@ -85,7 +90,7 @@ export function durationAt(text: string): { readonly ms: number; readonly end: n
 }
 
 const LOCAL_DATE =
-  /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(?:UTC|GMT|Z|([+-]\d{2}):?(\d{2})))?$/;
+  /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(?:UTC|GMT|Z|([+-]\d{2}):?(\d{2})(?: UTC)?))?$/;
 
 /** `2026-05-28 20:27:00`, perhaps with a zone, is what databases and frameworks print. Without one it is UTC. */
 function inIsoForm(text: string): string {

@@ -444,6 +444,8 @@ test.each([
   ["2678400", 31 * DAY_MS],
   [String(NOW_SECONDS + 31 * 86_400), 31 * DAY_MS],
   [String(NOW_MS + 31 * DAY_MS), 31 * DAY_MS],
+  [`${NOW_MS + 42}000`, 42],
+  [`${NOW_MS + 42}000000`, 42],
   ["2026-12-20T12:00:00.5Z", 30 * DAY_MS + 500],
 ])('a reset of "%s" is read', (value, resetMs) => {
   expect(advise(200, { "x-ratelimit-remaining": "1", "x-ratelimit-reset": value })).toMatchObject({
@@ -461,7 +463,8 @@ test.each([
   [String(NOW_SECONDS + 32 * 86_400), "more than a month ahead"],
   [String(NOW_SECONDS - 32 * 86_400), "long over"],
   [String(NOW_MS - 32 * DAY_MS), "long over, in milliseconds"],
-  [`${NOW_MS}000`, "microseconds"],
+  [`${NOW_MS - 32 * DAY_MS}000`, "long over, in microseconds"],
+  [`${NOW_MS}00`, "tenths of microseconds"],
   ["5s6m", "units in no order"],
   ["5s5s", "a unit twice"],
   ["5x", "no unit"],

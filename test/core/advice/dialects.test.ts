@@ -62,7 +62,12 @@ function isFamily(read: LimitFamily, meant: Meant, toldWindow: boolean): boolean
   return isCount(read, meant) && isWindow && isReset;
 }
 
-const SAMPLES = [...samplesIn("corpus"), ...samplesIn("unseen"), ...samplesIn("round-2")];
+const SAMPLES = [
+  ...samplesIn("corpus"),
+  ...samplesIn("unseen"),
+  ...samplesIn("round-2"),
+  ...samplesIn("round-3"),
+];
 const CLEAR = SAMPLES.filter(({ contested }) => contested === undefined).map(
   (sample) => [sample.id, sample] as const,
 );

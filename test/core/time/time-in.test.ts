@@ -31,6 +31,7 @@ test.each([
   ["2026-11-20T11:59:30Z", -30 * SECOND_MS],
   ["2026-11-20 12:00:30", 30 * SECOND_MS],
   ["2026-11-20 14:00:30 +0200", 30 * SECOND_MS],
+  ["2026-11-20 12:00:30.5 +0000 UTC", 30_500],
 ])("%s is a time", (text, ms) => {
   expect(timeInSeconds(text)).toBe(ms);
 });
