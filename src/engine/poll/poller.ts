@@ -28,7 +28,7 @@ import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
 import { pollOnce, type PollOnceParts, type PollResult, type Slot, withoutToken } from "./poll-once.ts";
 
-export type PollerParts = PollOnceParts & {
+export type PollerParts = Omit<PollOnceParts, "isPaused"> & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
@@ -229,7 +229,8 @@ export class Poller {
   async #poll(upstream: Upstream, slot: Slot, lease: Lease): Promise<void> {
     try {
       const probe = this.#probe;
-      const result = await pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal);
+      const parts = { ...this.#parts, isPaused: () => this.#isPaused() };
+      const result = await pollOnce(upstream, probe, slot, lease, parts, this.#cutOff.signal);
       if (result === undefined) return this.#endUnsent();
       const { poll, advice } = result;
       const { reason } = poll.outcome;
@@ -244,7 +245,7 @@ export class Poller {
   /** As if nobody had held it at that moment. */
   #endUnsent(): void {
     this.#state = IDLE;
-    const cause = "missed";
+    const cause = this.#isPaused() ? "backoff" : "missed";
     this.#parts.recorder.record({
       kind: "slots_skipped",
       cause,
@@ -310,7 +311,9 @@ export class Poller {
     else this.slot("confirm", clock.now());
   }
 
+  /** One that is stopped may be on budgets that nobody knows any more. */
   #isPaused(): boolean {
+    if (this.#isStopped) return false;
     const { ledger, clock } = this.#parts;
     const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
     return Math.max(pausedUntilMs, this.pausedUntilMs) > clock.now();

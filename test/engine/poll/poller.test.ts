@@ -430,6 +430,31 @@ test("a slot that one of several budgets held back says which one", async () => 
   expect(probe.sentAtMs).toHaveLength(2);
 });
 
+test.each([
+  ["its budget", ({ ledger }: World) => ledger.applyAdvice(["api"], SILENCE)],
+  ["its upstream", ({ poller }: World) => poller.pause(10_000)],
+])("a poll that still connects when a pause of %s comes is not written into it", async (_, pause) => {
+  const scene = await world(() => observed(answered(200)));
+  const { clock, poller, probe, recorder } = scene;
+  const sentAtMs: number[] = [];
+  probe.poll = async (_signal, mayWrite = () => true) => {
+    await clock.sleep(2_000);
+    if (!mayWrite()) return observed({ ...TIMED_OUT, sent: false });
+    sentAtMs.push(clock.now());
+    return observed(answered(200));
+  };
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  pause(scene);
+  await clock.advance(3_000);
+  expect(sentAtMs).toEqual([]);
+  expect(recorder.story).toEqual(["skipped backoff"]);
+  await clock.advance(10_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(3_000);
+  expect(sentAtMs).toHaveLength(1);
+});
+
 test("three slots whose right to send ended before they were sent leave it unknown, as three that were skipped do", async () => {
   let isHeld = true;
   const unsent: Exchange = { ...TIMED_OUT, sent: false };
