@@ -10,7 +10,7 @@ import {
 } from "../../core/poll/health.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
-import type { Lease, Ledger } from "../../core/budget/ledger.ts";
+import type { BudgetRestraint, Lease, Ledger } from "../../core/budget/ledger.ts";
 import {
   type WaitReason,
   type Probe,
@@ -57,6 +57,9 @@ type State =
 
 /** A confirmation of being blocked comes no sooner; a slot that comes before is it. */
 const SLOW_CONFIRMATION_MS = 30_000;
+
+/** Of the pauses that an answer may ask for. */
+type Bounds = Pick<BudgetRestraint, "maxPauseMs" | "blindAfterMs">;
 
 const IDLE: State = { kind: "idle" };
 
@@ -216,17 +219,21 @@ export class Poller {
   #endWithoutToken(slot: Slot, failure: TokenFailure): void {
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
-    this.#finish(this.#upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal);
+    const upstream = this.#upstream;
+    const bounds = this.#parts.ledger.restraint(upstream.budgets);
+    this.#finish(upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal, bounds);
   }
 
   #begin(slot: Slot, lease: Lease): void {
+    const upstream = this.#upstream;
+    // While they are there: the answer may come after its budgets have left the config.
+    const bounds = this.#parts.ledger.restraint(upstream.budgets);
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
-    const upstream = this.#upstream;
-    this.#state = { kind: "polling", ended: this.#poll(upstream, slot, lease) };
+    this.#state = { kind: "polling", ended: this.#poll(upstream, slot, lease, bounds) };
   }
 
-  async #poll(upstream: Upstream, slot: Slot, lease: Lease): Promise<void> {
+  async #poll(upstream: Upstream, slot: Slot, lease: Lease, bounds: Bounds): Promise<void> {
     try {
       const probe = this.#probe;
       const parts = { ...this.#parts, isPaused: () => this.#isPaused() };
@@ -236,7 +243,7 @@ export class Poller {
       const { reason } = poll.outcome;
       probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
       const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
-      this.#finish(upstream, result, isConfirmed);
+      this.#finish(upstream, result, isConfirmed, bounds);
     } catch (error) {
       this.#parts.onBug(error);
     }
@@ -256,15 +263,18 @@ export class Poller {
     this.#fold({ kind: "skipped", cause, count: 1 });
   }
 
-  #finish(upstream: Upstream, { poll, advice }: PollResult, isConfirmed: boolean): void {
+  #finish(
+    upstream: Upstream,
+    { poll, advice }: PollResult,
+    isConfirmed: boolean,
+    { maxPauseMs, blindAfterMs }: Bounds,
+  ): void {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
-      const { ledger, resourceLimits } = this.#parts;
-      // A budget may have left the config since this poll began; that of a stopped upstream need not be there at all.
-      const mostMs = this.#isStopped ? Infinity : ledger.restraint(this.#upstream.budgets).blindAfterMs;
-      const bounded = lookingAgain(advice, mostMs);
-      this.#applyAdvice(upstream.budgets, resourceLimits?.share(upstream, bounded) ?? bounded);
+      const bounded = lookingAgain(advice, blindAfterMs);
+      const shared = this.#parts.resourceLimits?.share(upstream, bounded) ?? bounded;
+      this.#applyAdvice(upstream.budgets, shared, maxPauseMs);
     }
     const wantsConfirmation = this.#fold({
       kind: "polled",
@@ -280,12 +290,12 @@ export class Poller {
     );
   }
 
-  #applyAdvice(budgets: readonly string[], advice: Advice): void {
+  /** Also once it is stopped: the upstream may come back, or be polled by another process, before the pause is over. */
+  #applyAdvice(budgets: readonly string[], advice: Advice, maxPauseMs: number): void {
     const { ledger, recorder } = this.#parts;
     ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
-    if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
-    const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
+    if (pause === undefined || pause.forMs <= 0) return;
     recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
     if (pause.scope === "upstream")
       this.#pauses.pause(this.#upstream.name, Math.min(pause.forMs, maxPauseMs));

@@ -4,6 +4,7 @@ import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Price } from "../../../src/core/config/price.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { UpstreamPauses } from "../../../src/core/budget/pauses.ts";
 import { spendOf } from "../../../src/core/budget/quotas.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
@@ -32,6 +33,7 @@ type World = {
   readonly probe: FakeProbe;
   readonly recorder: StoryRecorder;
   readonly poller: Poller;
+  readonly pauses: UpstreamPauses;
   readonly bugs: unknown[];
 };
 
@@ -47,10 +49,12 @@ async function world(
   const onBug = (error: unknown): void => void bugs.push(error);
   const recorder = new StoryRecorder();
   const probe = new FakeProbe(clock, answer);
+  const pauses = new UpstreamPauses(clock);
   let polls = 0;
   const poller = new Poller(upstream, probe, {
     clock,
     ledger,
+    pauses,
     queue: new LeaseQueue(ledger, clock, onBug),
     recorder,
     holds: changes.holds,
@@ -58,7 +62,7 @@ async function world(
     onBug,
   });
   await clock.advance(120_000);
-  return { ledger, clock, probe, recorder, poller, bugs };
+  return { ledger, clock, probe, recorder, poller, pauses, bugs };
 }
 
 test("a slot becomes a poll, and the poll is recorded with its delay and duration", async () => {
@@ -208,6 +212,26 @@ test("an answer that comes after its budget has left the config breaks nothing",
   expect(recorder.polls).toHaveLength(1);
   expect(bugs).toEqual([]);
 });
+
+test.each([
+  ["as it was", [sampleBudget()]],
+  ["without its budget", []],
+])(
+  "a pause that the last answer asks for outlives its upstream, which comes back %s",
+  async (_how, budgets) => {
+    const { clock, poller, ledger, bugs, pauses } = await world(() =>
+      observed(answered(503, [["retry-after", "999999999"]]), 2_000),
+    );
+    poller.slot("schedule", clock.now());
+    await clock.advance(1_000);
+    const stopped = poller.stop(10_000);
+    ledger.change(sampleConfig({ budgets }));
+    await clock.advance(1_000);
+    await stopped;
+    expect(pauses.untilMs(poller.upstream.name)).toBe(clock.now() + 3_600_000);
+    expect(bugs).toEqual([]);
+  },
+);
 
 test("an answer that asks for no pause is no news", async () => {
   const { clock, poller, recorder } = await world(() => observed(answered(429)));
