@@ -74,8 +74,8 @@ const FORMS: readonly Form[] = [
   [/^[\w:-]{1,80} (\d{1,15})\/(\d{1,15})(?: reset=\w{1,20})?$/, usedOfLimit],
   // `20:1`: so many in so many seconds.
   [/^(\d{1,15}):(0*[1-9]\d{0,14})$/, (count, seconds) => amount(count, Number(seconds) * 1000)],
-  // `1 per 5 second`, `200/day`, `100 requests per minute`
-  [/^(\d{1,15})(?: requests?)?(?: per |\/)(\d{0,4}) ?([a-z]{3,8})$/, countInWindow],
+  // `1 per 5 second`, `200/day`, `30/1m`, `100 requests per minute`
+  [/^(\d{1,15})(?: requests?)?(?: per |\/)(\d{0,4}) ?([a-z]{1,8})$/, countInWindow],
   // `Compute/Get30Min;159`
   [
     /^([A-Za-z][\w./-]{0,80});(\d{1,15})$/,

@@ -1,4 +1,5 @@
 import { remembered } from "../text/remembered.ts";
+import { wordSet } from "../text/word-set.ts";
 import {
   FILLERS,
   type FieldPart,
@@ -48,8 +49,10 @@ function read(name: string): LimitField | undefined {
   const said = words.slice(stem.end);
   const named = partIn(said, stem.isWeak);
   if (isOfNoLimit(words, stem, named?.part)) return undefined;
-  // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit.
-  const part = named?.part ?? (stem.isWeak ? (stem.end > stem.start ? "limit" : undefined) : "all");
+  // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit. `x-ratelimit-current-minute`: of what?
+  const isVague = said.some((word) => VAGUE.has(word) || (REQUESTS.has(word) && !said.includes("per")));
+  const whole = isVague ? "object" : stem.isWeak ? (stem.end > stem.start ? "limit" : undefined) : "all";
+  const part = named?.part ?? whole;
   if (part === undefined) return undefined;
   const others = otherWords(words, stem, { part, at: named && stem.end + named.at });
   const wordsThatAre = (...roles: readonly Role[]): readonly string[] =>
@@ -76,6 +79,9 @@ function read(name: string): LimitField | undefined {
     saysRequests: saysRequests || OF_THE_API.test(name),
   };
 }
+
+/** They leave open whether a number is the limit or what was used of it. */
+const VAGUE = wordSet("current this at in after for by timestamp ts renewal");
 
 /** A remainder of a limit that is nothing's but the API's own. */
 const OF_THE_API = /^(?:x-)?(?:api-)?limit-remaining$/;
@@ -162,6 +168,8 @@ function otherWords(
     if (part === "reset" && PARTS.get(word) === "remaining") return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
     // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
+    // `x-limit-min`: the least.
+    if (word === "min" && part === "limit" && stem.isWeak) return "owner";
     if (windowMsOfWord(word) !== undefined && !others.some(({ role }) => role === "window")) return "window";
     if (REQUESTS.has(word)) return "requests";
     const isKind = KINDS_OF_REQUESTS.has(word);
