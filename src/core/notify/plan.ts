@@ -150,6 +150,10 @@ class Planning {
     this.#nowMs = nowMs;
   }
 
+  get #hasUp(): boolean {
+    return this.#receiver.on.includes("up");
+  }
+
   /** The oldest trouble first. */
   subject(troubles: readonly Trouble[], open: readonly Notice[]): void {
     const flapping = open.find(({ event }) => event === "flapping");
@@ -189,7 +193,7 @@ class Planning {
       const now = this.#scene.upstream(upstream);
       const isUp = now?.state === "up" || now?.state === "degraded";
       if (now !== undefined && (!isUp || isForGood(event))) continue;
-      if (isForGood(event)) this.#settle(notice);
+      if (isForGood(event) || !this.#hasUp) this.#settle(notice);
       else {
         const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
         const seen = { endedAtMs: this.#nowMs, knownAtMs: notice.atMs, isUnwatched: true } as const;
@@ -230,9 +234,8 @@ class Planning {
 
   #ended(trouble: Trouble, endedAtMs: number, notice: Notice | undefined, all: readonly Trouble[]): void {
     const { kind, upstream, startedAtMs, isUnwatched } = trouble;
-    const hasUp = this.#receiver.on.includes("up");
     if (notice !== undefined) {
-      if (!hasUp || isForGood(kind)) return this.#settle(notice);
+      if (!this.#hasUp || isForGood(kind)) return this.#settle(notice);
       const state = upstream === undefined ? "up" : this.#scene.upstream(upstream)?.state;
       const isKnown = state === undefined || state === "up" || state === "degraded";
       const newest = all.at(-1);
@@ -242,7 +245,7 @@ class Planning {
       return this.#due(trouble, "up", endedAtMs);
     }
     if (!this.#isNews(trouble) || !this.#isLong(trouble)) return;
-    if (kind === "offline" || !hasUp) this.#due(trouble, kind, endedAtMs);
+    if (kind === "offline" || !this.#hasUp) this.#due(trouble, kind, endedAtMs);
     else this.#due(trouble, "up", Math.max(endedAtMs, startedAtMs));
   }
 
@@ -267,7 +270,11 @@ class Planning {
     // What is told next ends it.
     const next = others.filter(({ endedAtMs }) => endedAtMs === undefined);
     const nextAtMs = next.map((each) => each.startedAtMs + this.#afterMs(each.kind));
-    this.#due(whole, "up", Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs), closes);
+    const steadyAtMs = Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs);
+    if (this.#hasUp) this.#due(whole, "up", steadyAtMs, closes);
+    else if (steadyAtMs <= this.#nowMs)
+      for (const incident of [...closes, id]) this.#settle({ ...flapping, incident });
+    else this.nextAtMs = Math.min(this.nextAtMs, steadyAtMs);
   }
 
   /** Those in the window count, those that are to be told at all. */

@@ -365,6 +365,20 @@ test("a receiver hears only of what it asked for", async () => {
   expect(world.told("keys")).toEqual(["unauthorized ads"]);
 });
 
+test("who did not ask for `up` hears of no end: neither of what flapped, nor of what left the config meanwhile", async () => {
+  const world = await started([sampleReceiver({ on: ["down"] })], ["email", "sms"]);
+  world.fall("sms");
+  await flapped(world, 6);
+  await world.clock.advance(HOUR_MS);
+  await world.stop();
+  world.upstreams.delete("sms");
+  world.start();
+  await world.clock.advance(HOUR_MS);
+  expect(world.told()).toEqual(["down sms email", "down email", "flapping email"]);
+  await flapped(world, 1);
+  expect(world.told().slice(3)).toEqual(["down email"]);
+});
+
 test("that we were offline is one message when we are back, and none for each upstream", async () => {
   const world = await started(undefined, names(20));
   world.conditions = [{ kind: "offline", says: "20 upstreams could not be reached." }];
