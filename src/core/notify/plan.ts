@@ -138,6 +138,8 @@ class Planning {
   readonly dues: Due[] = [];
   readonly quiet: Notice[] = [];
   nextAtMs = Infinity;
+  /** Incidents under which it was told that one flaps, while it does. */
+  readonly #flaps = new Set<string>();
   readonly #receiver: Receiver;
   readonly #told: Told;
   readonly #scene: Scene;
@@ -189,11 +191,11 @@ class Planning {
   orphans(notices: readonly Notice[]): void {
     for (const notice of notices) {
       const { upstream, event, incident, subject, startedAtMs } = notice;
-      if (upstream === undefined) continue;
+      if (upstream === undefined || this.#flaps.has(incident)) continue;
       const now = this.#scene.upstream(upstream);
       const isUp = now?.state === "up" || now?.state === "degraded";
       if (now !== undefined && (!isUp || isForGood(event))) continue;
-      if (isForGood(event) || !this.#hasUp) this.#settle(notice);
+      if (isForGood(event)) this.#settle(notice);
       else {
         const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
         const seen = { endedAtMs: this.#nowMs, knownAtMs: notice.atMs, isUnwatched: true } as const;
@@ -225,17 +227,21 @@ class Planning {
   }
 
   #ongoing(trouble: Trouble, notice: Notice): void {
-    const { on, remindMs } = this.#receiver;
-    if (isWorse(trouble.kind, notice.event) && on.includes(trouble.kind))
+    if (isWorse(trouble.kind, notice.event) && this.#receiver.on.includes(trouble.kind))
       this.#due(trouble, trouble.kind, notice.atMs);
-    else if (remindMs !== undefined && !isForGood(trouble.kind))
-      this.#due(trouble, notice.event, notice.atMs + remindMs, [], true);
+    else this.#remind(trouble, notice);
+  }
+
+  #remind(trouble: Trouble, { event, atMs }: Notice): void {
+    const { remindMs } = this.#receiver;
+    if (remindMs !== undefined && !isForGood(trouble.kind))
+      this.#due(trouble, event, atMs + remindMs, [], true);
   }
 
   #ended(trouble: Trouble, endedAtMs: number, notice: Notice | undefined, all: readonly Trouble[]): void {
     const { kind, upstream, startedAtMs, isUnwatched } = trouble;
     if (notice !== undefined) {
-      if (!this.#hasUp || isForGood(kind)) return this.#settle(notice);
+      if (isForGood(kind)) return this.#settle(notice);
       const state = upstream === undefined ? "up" : this.#scene.upstream(upstream)?.state;
       const isKnown = state === undefined || state === "up" || state === "degraded";
       const newest = all.at(-1);
@@ -250,31 +256,31 @@ class Planning {
   }
 
   #flapping(flapping: Notice, all: readonly Trouble[]): void {
-    const fromMs = flapping.startedAtMs - FLAP_WINDOW_MS;
-    const kind = all.find(({ id }) => id === flapping.incident)?.kind;
+    const { incident: id, startedAtMs, atMs } = flapping;
+    const fromMs = startedAtMs - FLAP_WINDOW_MS;
+    const first = all.find((each) => each.id === id);
+    // Where it has flapped for long, that one is no longer among those that are known, and the others are untold.
+    const { kind } = first ?? all.find((each) => !this.#told.notices.has(each.id)) ?? {};
     const flaps = all.filter((each) => {
-      const isOther = each.id !== flapping.incident && this.#isToldOpen(each);
+      const isOther = each.id !== id && this.#isToldOpen(each);
       return each.kind === kind && each.startedAtMs > fromMs && !isOther;
     });
     const others = all.filter((each) => !flaps.includes(each));
     this.#each(others);
     const newest = flaps.at(-1);
     if (newest === undefined) return;
-    const closes = flaps.flatMap(({ id }) => (this.#told.notices.has(id) ? [] : [id]));
-    if (newest.endedAtMs === undefined) {
-      this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, flapping.incident]);
-      return;
-    }
-    const { incident: id, startedAtMs } = flapping;
-    const whole = { ...newest, id, startedAtMs, says: `It failed ${flaps.length} times.` };
+    this.#flaps.add(id);
+    const closes = flaps.flatMap((each) => (this.#told.notices.has(each.id) ? [] : [each.id]));
+    const says = `It failed ${first === undefined ? "more than " : ""}${flaps.length} times.`;
+    const whole = { ...newest, id, startedAtMs, says };
     // What is told next ends it.
     const next = others.filter(({ endedAtMs }) => endedAtMs === undefined);
     const nextAtMs = next.map((each) => each.startedAtMs + this.#afterMs(each.kind));
-    const steadyAtMs = Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs);
-    if (this.#hasUp) this.#due(whole, "up", steadyAtMs, closes);
-    else if (steadyAtMs <= this.#nowMs)
-      for (const incident of [...closes, id]) this.#settle({ ...flapping, incident });
-    else this.nextAtMs = Math.min(this.nextAtMs, steadyAtMs);
+    const isDue =
+      newest.endedAtMs === undefined
+        ? this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, id])
+        : this.#due(whole, "up", Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs), closes);
+    if (!isDue) this.#remind({ ...whole, endedAtMs: undefined, knownAtMs: atMs }, flapping);
   }
 
   /** Those in the window count, those that are to be told at all. */
@@ -300,19 +306,24 @@ class Planning {
     this.quiet.push({ ...notice, isOpen: false });
   }
 
+  /** Whether it is due. Of an end, nothing is told to who did not ask for it. */
   #due(
     trouble: Trouble,
     event: ToldEvent,
     dueAtMs: number,
     closes: readonly string[] = [],
     isReminder = false,
-  ): void {
+  ): boolean {
     // Where it is of the future, the clock was set back.
-    const { startedAtMs, endedAtMs = startedAtMs, knownAtMs } = trouble;
+    const { id, startedAtMs, endedAtMs = startedAtMs, knownAtMs } = trouble;
     const isAhead = Math.max(startedAtMs, endedAtMs, knownAtMs) > this.#nowMs;
     const atMs = isAhead ? this.#nowMs - MINUTE_MS : Math.max(dueAtMs, knownAtMs);
-    if (atMs <= this.#nowMs) this.dues.push({ trouble, event, dueAtMs: atMs, isReminder, closes });
-    else this.nextAtMs = Math.min(this.nextAtMs, dueAtMs);
+    const isDue = atMs <= this.#nowMs;
+    const told = event === "up" && !this.#hasUp ? this.#told.notices.get(id) : undefined;
+    if (!isDue) this.nextAtMs = Math.min(this.nextAtMs, dueAtMs);
+    else if (told === undefined) this.dues.push({ trouble, event, dueAtMs: atMs, isReminder, closes });
+    else for (const incident of [...closes, id]) this.#settle({ ...told, incident });
+    return isDue;
   }
 }
 

@@ -87,8 +87,9 @@ test("an upstream that stays down after it has flapped is down", async () => {
 });
 
 /** Each message: what, under which incident, and which text. */
-function idsTold(world: NotifyWorld): readonly string[] {
-  return world.heard.map(({ message: { event, incident, title } }) => `${event} ${incident}: ${title}`);
+function idsTold({ heard }: NotifyWorld, receiver = "ops"): readonly string[] {
+  const all = heard.filter((each) => each.receiver === receiver);
+  return all.map(({ message: { event, incident, title } }) => `${event} ${incident}: ${title}`);
 }
 
 async function flapped(world: NotifyWorld, times: number, state?: "down" | "unauthorized"): Promise<string> {
@@ -377,6 +378,52 @@ test("who did not ask for `up` hears of no end: neither of what flapped, nor of 
   expect(world.told()).toEqual(["down sms email", "down email", "flapping email"]);
   await flapped(world, 1);
   expect(world.told().slice(3)).toEqual(["down email"]);
+});
+
+test("what did not change meanwhile is not told again either to who did not ask for `up`", async () => {
+  const world = await started([sampleReceiver({ on: ["down"] })]);
+  world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  await world.stop();
+  world.wasUnwatched("email");
+  await world.clock.advance(5 * HOUR_MS);
+  world.start();
+  await world.clock.advance(MINUTE_MS);
+  world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  expect(world.told()).toEqual(["down email"]);
+  world.rise("email");
+  await world.clock.advance(MINUTE_MS);
+  world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  expect(world.told()).toEqual(["down email", "down email"]);
+});
+
+test("an upstream that flaps for hours is one message, and repeated as often as asked for", async () => {
+  const receivers = [sampleReceiver(), sampleReceiver({ name: "alerts", kind: "alertmanager" })];
+  const world = await started([...receivers, sampleReceiver({ name: "again", remindMs: HOUR_MS })]);
+  const flapping = await flapped(world, 3);
+  await flapped(world, 80);
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world).slice(4)).toEqual([
+    `flapping ${flapping}: email goes up and down`,
+    `up ${flapping}: email goes up and down no more`,
+  ]);
+  const [said] = world.heard.at(-1)?.message.lines ?? [];
+  expect(said).toBe("It failed more than 16 times.");
+  expect(world.told("again").slice(4)).toEqual([
+    "flapping email",
+    "still flapping email",
+    "still flapping email",
+    "up email",
+  ]);
+  // An Alertmanager takes for over what it was not told for four minutes.
+  const firing = world.heard.filter(
+    ({ receiver, message }) => receiver === "alerts" && message.event === "flapping",
+  );
+  const gapsMs = firing.slice(1).map(({ atMs }, index) => atMs - (firing[index]?.atMs ?? 0));
+  expect(gapsMs.length).toBeGreaterThan(100);
+  expect(Math.max(...gapsMs)).toBeLessThan(2 * MINUTE_MS);
 });
 
 test("that we were offline is one message when we are back, and none for each upstream", async () => {
