@@ -39,13 +39,15 @@ export function seenLast(
   const last = polls.at(-1);
   const open = newest?.endedAtMs === undefined ? newest : undefined;
   if (last === undefined || (last.outcome === "ok") !== (open === undefined)) return undefined;
-  return {
-    state: open?.state ?? (last.degraded ? "degraded" : "up"),
-    isUp: open === undefined ? true : open.state === "down" ? false : undefined,
-    sinceMs: open?.startedAtMs,
-    lastPollAtMs: last.atMs,
-    knownUntilMs: last.atMs + SLOTS_UNTIL_UNKNOWN * longestGapMs,
-  };
+  const known = { lastPollAtMs: last.atMs, knownUntilMs: last.atMs + SLOTS_UNTIL_UNKNOWN * longestGapMs };
+  if (open === undefined)
+    return { ...known, state: last.degraded ? "degraded" : "up", isUp: true, sinceMs: undefined };
+  const isUp = open.state === "down" ? false : undefined;
+  const told = polls.findLast(({ outcome }) => outcome !== "ours");
+  // An incident is known by its worst: that it was down before is no outage of now.
+  return told?.outcome === "throttled" && open.state !== "throttled"
+    ? { ...known, state: "throttled", isUp, sinceMs: told.atMs }
+    : { ...known, state: open.state, isUp, sinceMs: open.startedAtMs };
 }
 
 /** Goes on with what another replica saw since: the incident that is open there, or that none is. */

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
-import { Incidents, seenElsewhere, seenUntil } from "../../../src/core/history/incidents.ts";
+import { Incidents, seenElsewhere, seenLast, seenUntil } from "../../../src/core/history/incidents.ts";
 import { OK, outcomeOf as failed } from "../../../src/core/exchange/outcome.ts";
-import type { Incident } from "../../../src/core/status/status.ts";
+import type { Outcome } from "../../../src/core/exchange/reasons.ts";
+import type { Incident, PollStatus } from "../../../src/core/status/status.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const to = (state: HealthState, atMs: number) => ({ from: "up", to: state, atMs }) as const;
 
@@ -177,6 +179,22 @@ describe("an incident that was open when the process ended", () => {
 
   test("goes on where the schedule is as slow as that", () => {
     expect(seenUntil(kept, LAST_POLL_MS, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(kept);
+  });
+});
+
+describe("how an upstream was seen last", () => {
+  const polls = (...outcomes: readonly Outcome[]): readonly PollStatus[] =>
+    outcomes.map((outcome, place) => samplePollStatus({ outcome, atMs: 1_000 * (place + 1) }));
+
+  test("is as its open incident, since that began", () => {
+    const seen = seenLast({ polls: polls("failed", "failed"), incidents: [incident()] }, 60_000);
+    expect(seen).toMatchObject({ state: "down", isUp: false, sinceMs: 1_000 });
+  });
+
+  test("is throttled where it throttled us last, though its incident has been worse", () => {
+    const throttled = polls("failed", "failed", "throttled", "ours");
+    const seen = seenLast({ polls: throttled, incidents: [incident()] }, 60_000);
+    expect(seen).toMatchObject({ state: "throttled", isUp: false, sinceMs: 3_000, lastPollAtMs: 4_000 });
   });
 });
 
