@@ -21,9 +21,9 @@ export async function startApp(options: AppOptions): Promise<Opened<App>> {
   // While a thread opens the state file, this one loads the rest of the program.
   const opening = path === undefined ? undefined : openStateStore({ path, clock: systemClock, log });
   const [state, { build }] = await Promise.all([opening, import("./build.ts")]);
-  if (state?.kind === "refused") return { kind: "refused", faults: [state.message] };
+  if (state?.kind === "refused") return state;
   // Without a state file, history and quotas live in memory.
-  const store = state?.store;
+  const store = state?.what;
   // Closed last: everything before it may still record.
   stack.defer(() => store?.close());
   return await build(loaded, store, options, stack);

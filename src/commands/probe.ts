@@ -105,8 +105,8 @@ async function openCounts({ state, budgets }: Config, log: Log): Promise<StateSt
   const areCounted = budgets.some(({ quota, spend }) => quota !== undefined || spend !== undefined);
   if (state === undefined || !areCounted || !existsSync(state.path)) return undefined;
   const opened = await openStateStore({ path: state.path, clock: systemClock, log });
-  if (opened.kind === "opened") return opened.store;
-  log.warn({}, `${opened.message}: quotas and spends do not count this`);
+  if (opened.kind === "opened") return opened.what;
+  log.warn({}, `${opened.faults.join("; ")}: quotas and spends do not count this`);
   return undefined;
 }
 

@@ -73,7 +73,7 @@ export function live(
   const ledger: LedgerEntry[] = [];
   const file = new StateFile(path);
   const opened = file.open(fromMs);
-  if (opened.kind === "refused") throw new Error(opened.message);
+  if (opened.kind === "refused") throw new Error(opened.faults.join("; "));
   let nowMs = fromMs;
   const clock = { now: () => nowMs, wallNow: () => nowMs, sleep: () => Promise.resolve() };
   const buffer = new StateBuffer(UNBOUNDED);

@@ -1,3 +1,4 @@
+import { opened } from "../support/opened.ts";
 import { createServer } from "node:http";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -149,9 +150,7 @@ const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 
 /** The state file that a daemon leaves behind: it has never polled. */
 async function openState(): Promise<StateStore> {
-  const opened = await openStateStore({ path: join(folder, "state.db"), log: QUIET, clock: systemClock });
-  if (opened.kind === "refused") throw new Error(opened.message);
-  return opened.store;
+  return opened(await openStateStore({ path: join(folder, "state.db"), log: QUIET, clock: systemClock }));
 }
 
 test("counts against a quota and a spend in the state file, and sends nothing that they do not allow", async () => {

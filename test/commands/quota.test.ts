@@ -1,3 +1,4 @@
+import { opened } from "../support/opened.ts";
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../src/adapters/clock.ts";
@@ -30,7 +31,7 @@ async function typed(
   const path = folder.path.replace(/[^/]*$/, "data/pacewatch.db");
   const opening = { path, log: LOG, clock: systemClock };
   const first = await openStateStore(opening);
-  if (first.kind === "opened") await first.store.close();
+  if (first.kind === "opened") await first.what.close();
   let [out, err] = ["", ""];
   const code = await quota({
     budget,
@@ -41,10 +42,9 @@ async function typed(
     out: (text) => void (out += text),
     err: (text) => void (err += text),
   });
-  const next = await openStateStore(opening);
-  if (next.kind === "refused") throw new Error(next.message);
-  await next.store.close();
-  return { code, out, err, counted: next.store.standing.quotas };
+  const next = opened(await openStateStore(opening));
+  await next.close();
+  return { code, out, err, counted: next.standing.quotas };
 }
 
 const STATE = { state: { path: "data/pacewatch.db" } };

@@ -1,3 +1,4 @@
+import { opened } from "../support/opened.ts";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -173,9 +174,7 @@ const HOUR_MS = 3_600_000;
 /** What a daemon has left that saw a third of a monthly quota go within thirty hours, and sent sixty requests an hour. */
 async function leaveQuotas(path: string, nowMs: number): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const opened = await openStateStore({ path, log, clock: systemClock });
-  if (opened.kind === "refused") throw new Error(opened.message);
-  const { store } = opened;
+  const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const history = new History("email", nowMs);
   const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
   for (let agoMs = 30 * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {

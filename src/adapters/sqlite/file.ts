@@ -70,7 +70,7 @@ export class StateFile {
       return { kind: "opened", restored, lostAtMs, trouble, notes };
     } catch (error) {
       this.close();
-      return { kind: "refused", message: this.#refusalOf(error) };
+      return { kind: "refused", faults: [this.#refusalOf(error)] };
     }
   }
 

@@ -1,5 +1,6 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
+import type { Refused } from "../../core/config/opened.ts";
 import type { ColumnsQuestion, RestoredUpstream, Standing } from "../../core/history/state.ts";
 import type { Waiting } from "./buffer.ts";
 
@@ -32,7 +33,7 @@ export type OpenReply =
       /** Each is one line of the log. */
       readonly notes: readonly string[];
     }
-  | { readonly kind: "refused"; readonly message: string };
+  | Refused;
 
 export type WriteReply =
   | { readonly kind: "written"; readonly notes: readonly string[] }

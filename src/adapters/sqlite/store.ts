@@ -13,6 +13,7 @@ import type {
   Standing,
   StateStore,
 } from "../../core/history/state.ts";
+import type { Opened } from "../../core/config/opened.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
@@ -256,10 +257,6 @@ export class SqliteStateStore implements StateStore {
 
 export type StateStoreOptions = Omit<StoreParts, "thread"> & Partial<Pick<StoreParts, "thread">>;
 
-export type OpenedStateStore =
-  | { readonly kind: "opened"; readonly store: StateStore }
-  | { readonly kind: "refused"; readonly message: string };
-
 /** Enough to read some gigabytes. */
 const OPEN_AT_MOST_MS = 60_000;
 
@@ -269,12 +266,12 @@ export async function openStateStore({
   log,
   clock,
   thread = new SqliteThread(path),
-}: StateStoreOptions): Promise<OpenedStateStore> {
+}: StateStoreOptions): Promise<Opened<StateStore>> {
   const opened = await within(OPEN_AT_MOST_MS, thread.open(clock.wallNow()), clock);
   const reply = opened === LATE ? NO_ANSWER : opened;
   switch (reply.kind) {
     case "opened":
-      return { kind: "opened", store: new SqliteStateStore({ path, thread, clock, log }, reply) };
+      return { kind: "opened", what: new SqliteStateStore({ path, thread, clock, log }, reply) };
     case "refused":
       await thread.close();
       return reply;
@@ -282,7 +279,7 @@ export async function openStateStore({
       thread.abandon();
       return {
         kind: "refused",
-        message: `cannot keep state: "${path}" must be a state file, received: ${reply.message}`,
+        faults: [`cannot keep state: "${path}" must be a state file, received: ${reply.message}`],
       };
     default:
       return reply satisfies never;

@@ -1,4 +1,5 @@
-import type { WebConfigReading } from "../../core/config/web-config.ts";
+import type { Opened } from "../../core/config/opened.ts";
+import type { WebConfig } from "../../core/config/web-config.ts";
 import { type Marks, hasChanged, markOf } from "../../files/mark.ts";
 import { formatFault } from "../read/fault.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
@@ -12,7 +13,7 @@ export class WebConfigFile {
     this.#path = path;
   }
 
-  async read(): Promise<WebConfigReading> {
+  async read(): Promise<Opened<WebConfig>> {
     const marks = new Map<string, string>();
     // Only for those who have such a file: the libraries that read it are large.
     const { readWebConfig } = await import("./read.ts");
@@ -21,7 +22,7 @@ export class WebConfigFile {
       return readRegularFile(file);
     });
     this.#marks = marks;
-    return reading.kind === "loaded" ? reading : { kind: "refused", faults: reading.faults.map(formatFault) };
+    return reading.kind === "opened" ? reading : { kind: "refused", faults: reading.faults.map(formatFault) };
   }
 
   /** Whether one of the files has changed since it was read. */

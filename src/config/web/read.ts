@@ -8,10 +8,10 @@ import { plainOf } from "../check/plain.ts";
 import { type Fault, listed } from "../read/fault.ts";
 import { fileProblem } from "../../files/regular-file.ts";
 import { type YamlReading, readYaml } from "../read/yaml.ts";
-import { type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
+import { type UnopenedTls, type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
 
 type Reading =
-  | { readonly kind: "loaded"; readonly config: WebConfig }
+  | { readonly kind: "opened"; readonly what: WebConfig }
   | { readonly kind: "refused"; readonly faults: readonly Fault[] };
 
 /** Reads the file and the certificates that it names, and tries them; their paths are relative to its directory. */
@@ -26,10 +26,10 @@ export async function readWebConfig(path: string, read: ReadFile): Promise<Readi
   const parsed = parseWebConfig(bytes, path);
   if (parsed.kind === "refused") return refused(parsed.faults);
   const { tls, headers, users } = parsed.config;
-  if (tls === undefined) return { kind: "loaded", config: { tls, headers, users } };
+  if (tls === undefined) return { kind: "opened", what: { tls, headers, users } };
   const opened = await openTls(tls, dirname(path), read);
   if ("complaints" in opened) return refused(faultsOf(opened.complaints, parsed.reading));
-  return { kind: "loaded", config: { tls: opened, headers, users } };
+  return { kind: "opened", what: { tls: opened, headers, users } };
 }
 
 export type ParsedWebConfig =
@@ -58,7 +58,7 @@ function refused(faults: readonly Fault[]): Reading {
 const SECTION = "tls_server_config";
 
 async function openTls(
-  { files, clientAuth, options }: NonNullable<UnopenedWebConfig["tls"]>,
+  { files, clientAuth, options }: UnopenedTls,
   directory: string,
   read: ReadFile,
 ): Promise<WebTls | { readonly complaints: readonly Complaint[] }> {

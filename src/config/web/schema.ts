@@ -4,12 +4,7 @@
  */
 
 import { z } from "zod";
-import {
-  CLIENT_AUTH_TYPES,
-  type ClientAuthType,
-  type WebConfig,
-  type WebTls,
-} from "../../core/config/web-config.ts";
+import { CLIENT_AUTH_TYPES, type WebConfig, type WebTls } from "../../core/config/web-config.ts";
 import { filePath, flag, matching, oneOf, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 
@@ -110,20 +105,15 @@ const bcryptHash = z
 
 const userName = matching(/^[^:]+$/, "a user's name without a colon");
 
-/** Before the files that it names are read. */
-export type UnopenedWebConfig = Omit<WebConfig, "tls"> & {
-  readonly tls:
-    | {
-        readonly files: {
-          readonly cert_file: string;
-          readonly key_file: string;
-          readonly client_ca_file: string | undefined;
-        };
-        readonly clientAuth: ClientAuthType;
-        readonly options: Omit<WebTls["context"], "cert" | "key" | "ca">;
-      }
-    | undefined;
+export type UnopenedTls = Pick<WebTls, "clientAuth"> & {
+  readonly files: Readonly<
+    Record<"cert_file" | "key_file", string> & Record<"client_ca_file", string | undefined>
+  >;
+  readonly options: Omit<WebTls["context"], "cert" | "key" | "ca">;
 };
+
+/** Before the files that it names are read. */
+export type UnopenedWebConfig = Omit<WebConfig, "tls"> & { readonly tls: UnopenedTls | undefined };
 
 export const webConfigSchema: z.ZodType<UnopenedWebConfig> = section({
   // Without a value it may be cut short: to serve everybody, a file says nothing of it.

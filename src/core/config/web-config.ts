@@ -34,8 +34,3 @@ export type WebConfig = {
   /** Names to bcrypt hashes. */
   readonly users: ReadonlyMap<string, string>;
 };
-
-export type WebConfigReading =
-  | { readonly kind: "loaded"; readonly config: WebConfig }
-  /** One line each, with its place. */
-  | { readonly kind: "refused"; readonly faults: readonly string[] };

@@ -1,10 +1,10 @@
 import type { Opened } from "../../core/config/opened.ts";
-import type { WebConfig, WebConfigReading, WebTls } from "../../core/config/web-config.ts";
+import type { WebConfig, WebTls } from "../../core/config/web-config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 /** The web config file and the certificates that it names. */
 export interface WebConfigSource {
-  read(): Promise<WebConfigReading>;
+  read(): Promise<Opened<WebConfig>>;
   /** Whether one of the files has changed since it was read. */
   hasChanged(): Promise<boolean>;
 }
@@ -43,7 +43,7 @@ export class LiveWebConfig {
     const live = new LiveWebConfig(source);
     const reading = await source?.read();
     if (reading?.kind === "refused") return reading;
-    if (reading !== undefined) live.#config = reading.config;
+    if (reading !== undefined) live.#config = reading.what;
     return { kind: "opened", what: live };
   }
 
@@ -62,7 +62,7 @@ export class LiveWebConfig {
     const source = this.#source;
     if (source === undefined) return;
     /** It was read at the last look, and is used at this one, unless the files change again. */
-    let reading: WebConfigReading | undefined;
+    let reading: Opened<WebConfig> | undefined;
     /** The log holds this fault already. What it is of was tried so many looks ago. */
     let told: string | undefined;
     let looks = 0;
@@ -84,9 +84,9 @@ export class LiveWebConfig {
   }
 
   /** The sentence of a refusal. */
-  #use(reading: WebConfigReading, { renew, onChange }: FollowOptions): string | undefined {
+  #use(reading: Opened<WebConfig>, { renew, onChange }: FollowOptions): string | undefined {
     const before = this.#config;
-    const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.config, renew);
+    const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.what, renew);
     if (faults.length > 0)
       return `cannot use the changed web config, keeping the old one: ${faults.join("; ")}`;
     const change = changeBetween(before, this.#config);

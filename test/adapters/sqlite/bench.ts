@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,16 +80,15 @@ export class StateBench implements AsyncDisposable {
   }
 
   async open(): Promise<StateStore> {
-    const opened = await openStateStore(this);
-    if (opened.kind === "refused") throw new Error(opened.message);
-    this.#stores.push(opened.store);
-    return opened.store;
+    const store = opened(await openStateStore(this));
+    this.#stores.push(store);
+    return store;
   }
 
   async refusal(): Promise<string> {
-    const opened = await openStateStore(this);
-    if (opened.kind === "refused") return opened.message;
-    this.#stores.push(opened.store);
+    const opening = await openStateStore(this);
+    if (opening.kind === "refused") return opening.faults.join("; ");
+    this.#stores.push(opening.what);
     return "it opened";
   }
 

@@ -209,7 +209,7 @@ test("a file that kept too much of answers is read without it, and cut", async (
     `UPDATE polls SET facts = json_set(facts, '$.headers', json('${JSON.stringify(headers)}')) WHERE id = 1`,
   );
   const opened = new StateFile(bench.path).open(NOW_MS);
-  if (opened.kind !== "opened") throw new Error(opened.message);
+  if (opened.kind !== "opened") throw new Error(opened.faults.join("; "));
   expect(opened.notes).toEqual(["the state file kept too much of answers: 1 polls of it were cut"]);
   const { failures = [] } = opened.restored.upstreams.get("email") ?? {};
   expect(failures.map((failure) => failure.headers)).toEqual([undefined, []]);

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebConfigFile } from "../../../src/config/web/file.ts";
-import type { WebConfigReading } from "../../../src/core/config/web-config.ts";
+import type { Opened } from "../../../src/core/config/opened.ts";
+import type { WebConfig } from "../../../src/core/config/web-config.ts";
 import { OPENSSL, writeCertificate } from "../../http/certificates.ts";
 
 let directory = "";
 
-async function load(text: string): Promise<WebConfigReading> {
+async function load(text: string): Promise<Opened<WebConfig>> {
   const path = join(directory, "web.yaml");
   writeFileSync(path, text);
   return new WebConfigFile(path).read();
@@ -35,8 +36,8 @@ describe.skipIf(OPENSSL === undefined)("a web config", () => {
     "that says so (%j) asks for nothing",
     async (text) => {
       const loaded = await load(text);
-      expect(loaded).toMatchObject({ kind: "loaded", config: { tls: undefined, headers: {} } });
-      expect(loaded.kind === "loaded" && loaded.config.users.size).toBe(0);
+      expect(loaded).toMatchObject({ kind: "opened", what: { tls: undefined, headers: {} } });
+      expect(loaded.kind === "opened" && loaded.what.users.size).toBe(0);
     },
   );
 
@@ -89,8 +90,8 @@ basic_auth_users:
 `,
     );
     expect(loaded).toMatchObject({
-      kind: "loaded",
-      config: {
+      kind: "opened",
+      what: {
         tls: {
           clientAuth: "RequireAndVerifyClientCert",
           context: {
@@ -104,13 +105,13 @@ basic_auth_users:
         headers: { "X-Frame-Options": "deny", "Strict-Transport-Security": "max-age=60" },
       },
     });
-    const users = loaded.kind === "loaded" ? [...loaded.config.users.keys()] : [];
+    const users = loaded.kind === "opened" ? [...loaded.what.users.keys()] : [];
     expect(users.sort()).toEqual(["123", "alice"]);
   });
 
   test("has no variables: ${NAME} is plain text in it", async () => {
     const loaded = await load('http_server_config: { headers: { Content-Security-Policy: "${NAME" } }');
-    expect(loaded).toMatchObject({ config: { headers: { "Content-Security-Policy": "${NAME" } } });
+    expect(loaded).toMatchObject({ what: { headers: { "Content-Security-Policy": "${NAME" } } });
   });
 
   test("that is wrong in many places is told them all, each with its place", async () => {

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,9 +37,7 @@ function answers(credit: number): void {
 /** What a daemon has left that saw the credit go down for more than a day. */
 async function leaveHistory(path: string): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const opened = await openStateStore({ path, log, clock: systemClock });
-  if (opened.kind === "refused") throw new Error(opened.message);
-  const { store } = opened;
+  const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const nowMs = Date.now();
   const history = new History("ai-router", nowMs);
   const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,9 +39,7 @@ function answers(credit: number | string | null): void {
 /** What a daemon has left that saw the credit go down to 20 at ten an hour, and no number since eleven minutes. */
 async function leaveHistory(path: string): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const opened = await openStateStore({ path, log, clock: systemClock });
-  if (opened.kind === "refused") throw new Error(opened.message);
-  const { store } = opened;
+  const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const seenAtMs = Date.now() - 11 * 60_000;
   const history = new History("ai-router", seenAtMs);
   const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
 import { JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
@@ -15,9 +16,7 @@ const [path = "", life = ""] = process.argv.slice(2);
 const say = (_: object, msg: string): void => void process.stdout.write(`log ${msg}\n`);
 const log = { debug: say, info: say, warn: say, error: say };
 
-const opened = await openStateStore({ path, log, clock: systemClock });
-if (opened.kind === "refused") throw new Error(opened.message);
-const { store } = opened;
+const store = opened(await openStateStore({ path, log, clock: systemClock }));
 const quota = {
   most: 1_000_000,
   perMs: 2_592_000_000,

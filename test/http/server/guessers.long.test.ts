@@ -23,7 +23,7 @@ function statusFor(url: string, password: string): Promise<number> {
 test("twelve who guess at a scraper's own address, all the time, keep it out of no scrape", async () => {
   const server = await openServer({
     webConfig: {
-      read: () => Promise.resolve({ kind: "loaded", config: { tls: undefined, headers: {}, users: USERS } }),
+      read: () => Promise.resolve({ kind: "opened", what: { tls: undefined, headers: {}, users: USERS } }),
       hasChanged: () => Promise.resolve(false),
     },
   });

@@ -2,7 +2,8 @@ import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { parseWebConfig } from "../../../src/config/web/read.ts";
-import type { WebConfigReading } from "../../../src/core/config/web-config.ts";
+import type { Opened } from "../../../src/core/config/opened.ts";
+import type { WebConfig } from "../../../src/core/config/web-config.ts";
 import { LiveWebConfig } from "../../../src/http/server/live-web-config.ts";
 
 const HASH = `$2b$04$${"a".repeat(53)}`;
@@ -11,12 +12,12 @@ const TLS =
   "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
 
 /** The certificates that it names can always be used. */
-function readingOf(text: string): WebConfigReading {
+function readingOf(text: string): Opened<WebConfig> {
   const parsed = parseWebConfig(Buffer.from(text), "web.yaml");
   if (parsed.kind === "refused") return { kind: "refused", faults: ["it is refused"] };
   const { tls, headers, users } = parsed.config;
   const opened = tls && { clientAuth: tls.clientAuth, context: { ...tls.options, cert: "", key: "" } };
-  return { kind: "loaded", config: { tls: opened, headers, users } };
+  return { kind: "opened", what: { tls: opened, headers, users } };
 }
 
 test.each([

@@ -439,8 +439,8 @@ describe("closing", () => {
       webConfigRecheckMs: 0,
       webConfig: {
         read: async () => ({
-          kind: "loaded",
-          config: { tls: undefined, headers: {}, users: new Map() },
+          kind: "opened",
+          what: { tls: undefined, headers: {}, users: new Map() },
         }),
         hasChanged: () => {
           look();

@@ -291,7 +291,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     const changes: unknown[] = [];
     const server = await openServer({
       webConfig: {
-        read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
+        read: () => Promise.resolve({ kind: "opened", what: written[reads++] ?? whole }),
         hasChanged: () => {
           if (reads === written.length && (looksAfterwards += 1) === 3) resolve();
           return Promise.resolve(reads < written.length);
