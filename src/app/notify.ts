@@ -1,6 +1,5 @@
-import { openSecret } from "../config/read/secrets.ts";
 import { ENDS_SOON_MS } from "../core/answer/credit.ts";
-import { type Config, DEFAULT_TLS, type Receiver, type SecretSource } from "../core/config/config.ts";
+import { type Config, DEFAULT_TLS, type Receiver } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { NOTHING_STANDING } from "../core/history/state.ts";
@@ -24,7 +23,7 @@ import { type Delivery, deliveryOf } from "../engine/receivers/answer.ts";
 import type { ReceiverRequest } from "../engine/receivers/kind.ts";
 import { KINDS } from "../engine/receivers/kinds.ts";
 import type { AppPolling } from "./polling.ts";
-import { openTransport, type TransportParts } from "./probes.ts";
+import { openKey, openTransport, type TransportParts } from "./probes.ts";
 import { lostAtMs, statusView, type ViewSources } from "./views.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
@@ -36,17 +35,15 @@ export type SendingParts = TransportParts & {
 
 /** Sends one message to one receiver. Its URL and key are read each time, as they may be changed. Never rejects. */
 export async function send(receiver: Receiver, message: Message, parts: SendingParts): Promise<Delivery> {
-  const { kind, name, url, key } = receiver;
+  const { kind } = receiver;
   try {
-    const [readUrl, readKey] = [
-      await secretOf(url, `receiver ${name} url`, parts),
-      await secretOf(key, `receiver ${name} key`, parts),
-    ];
-    const target = { receiver, url: readUrl ?? KINDS[kind].url ?? "", key: readKey };
+    const url = (await secretOf("url", receiver, parts)) ?? KINDS[kind].url ?? "";
+    const key = await secretOf("key", receiver, parts);
+    const target = { receiver, url, key };
     const request = KINDS[kind].request(message, target);
     if (request === undefined) return { kind: "delivered", detail: "it need not be told" };
-    const { pathname, search } = new URL(target.url);
-    return await post(receiver, request, [pathname + search, readKey ?? ""], parts);
+    const { pathname, search } = new URL(url);
+    return await post(receiver, request, [pathname + search, key ?? ""], parts);
   } catch (error) {
     return { kind: "failed", detail: parts.keys.hide(messageOf(error)), waitMs: undefined };
   }
@@ -64,16 +61,14 @@ export function dryRequest(receiver: Receiver, message: Message): string {
 }
 
 async function secretOf(
-  source: SecretSource | undefined,
-  owner: string,
-  { environment, keys }: SendingParts,
+  part: "url" | "key",
+  { name, [part]: source }: Receiver,
+  parts: SendingParts,
 ): Promise<string | undefined> {
   if (source === undefined) return undefined;
-  const opened = await openSecret(source, environment, () => {});
+  const opened = await openKey(source, `receiver ${name} ${part}`, { receiver: name }, parts);
   if (opened.kind === "refused") throw new Error(opened.faults.join("; "));
-  const secret = await opened.what.read();
-  keys.learn(owner, secret);
-  return secret;
+  return opened.what();
 }
 
 async function post(

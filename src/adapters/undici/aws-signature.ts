@@ -2,6 +2,7 @@
 
 import { createHash, createHmac } from "node:crypto";
 import type { Aws } from "../../core/config/config.ts";
+import { percentEncoded } from "../../core/text/percent.ts";
 
 type Signature = {
   /** To be sent besides those that were there. */
@@ -76,13 +77,13 @@ function encodedPath(path: string): string {
   return path
     .replaceAll(/\/{2,}/g, "/")
     .split("/")
-    .map(encoded)
+    .map(percentEncoded)
     .join("/");
 }
 
 function sortedQuery(query: string): string {
   return [...new URLSearchParams(query)]
-    .map(([name, value]): [string, string] => [encoded(name), encoded(value)])
+    .map(([name, value]): [string, string] => [percentEncoded(name), percentEncoded(value)])
     .sort(byName)
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
@@ -91,11 +92,6 @@ function sortedQuery(query: string): string {
 function byName([a, one]: readonly [string, string], [b, other]: readonly [string, string]): number {
   if (a !== b) return a < b ? -1 : 1;
   return one < other ? -1 : Number(one > other);
-}
-
-function encoded(text: string): string {
-  const escape = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, escape);
 }
 
 function sha256(text: string | Uint8Array): string {

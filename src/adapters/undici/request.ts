@@ -2,6 +2,7 @@ import { validateHeaderValue } from "node:http";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Auth, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
 import type { Stream } from "../../core/exchange/stream.ts";
+import { percentEncoded } from "../../core/text/percent.ts";
 import { signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
@@ -130,7 +131,8 @@ function authorize(auth: Endpoint["auth"], path: string, key: string | undefined
       return { path, header: undefined };
     case "query": {
       const join = path.includes("?") ? "&" : "?";
-      const pair = `${encodeQueryPart(auth.name)}=${encodeQueryPart(key)}`;
+      // Not as a form does: not every server reads "+" as a space.
+      const pair = `${percentEncoded(auth.name)}=${percentEncoded(key)}`;
       return { path: `${path}${join}${pair}`, header: undefined };
     }
     default:
@@ -167,10 +169,4 @@ function keyHeader(name: string, value: string): readonly [string, string] {
   } catch {
     throw new WireError("bug", "the key contains characters that a header cannot carry");
   }
-}
-
-/** As a form does, except for spaces: not every server reads "+" as a space. */
-function encodeQueryPart(part: string): string {
-  const escape = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURIComponent(part.toWellFormed()).replace(/[!'()*]/g, escape);
 }
