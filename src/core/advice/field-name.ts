@@ -175,7 +175,9 @@ function otherWords(
     const isKind = KINDS_OF_REQUESTS.has(word);
     if (OTHER_UNITS.has(word) && !isOwnersToken && (stem.isWeak || !isKind)) return "other unit";
     if (isKind) return "kind of requests";
-    if (!isSaid || isOwnersToken || SCOPES.has(word) || PARTS.has(word)) return "owner";
+    // `x-ratelimit-limit-2`: some number their limits.
+    const isNumber = /^\d+$/.test(word);
+    if (!isSaid || isOwnersToken || isNumber || SCOPES.has(word) || PARTS.has(word)) return "owner";
     return "unknown";
   };
   for (const [at, word] of words.entries()) {
