@@ -248,7 +248,8 @@ class Planning {
       // Nobody saw its end: it may be down still. If it is seen to be, the new incident goes on with what was told.
       const goesOn = newest?.endedAtMs === undefined && newest?.kind === kind;
       if (isUnwatched && (newest === trouble ? !isKnown : goesOn)) return;
-      return this.#due(trouble, "up", endedAtMs);
+      this.#due(trouble, "up", endedAtMs);
+      return;
     }
     if (!this.#isNews(trouble) || !this.#isLong(trouble)) return;
     if (kind === "offline" || !this.#hasUp) this.#due(trouble, kind, endedAtMs);
