@@ -42,7 +42,18 @@ export function makePrivate(path: string): boolean {
     closeSync(openSync(path, "ax", 0o600));
     return true;
   } catch {
-    // It is there already, or SQLite tells what is wrong, in its own words.
+    return makeBehindLink(path);
+  }
+}
+
+/** A link is there before the file that it leads to, and again once a damaged one was moved aside. */
+function makeBehindLink(path: string): boolean {
+  try {
+    if (lookAt(path) !== undefined) return false;
+    closeSync(openSync(path, "a", 0o600));
+    return true;
+  } catch {
+    // SQLite tells what is wrong, in its own words.
     return false;
   }
 }
@@ -88,7 +99,8 @@ const MOST_KEPT = 3;
 const JOURNAL = "-journal";
 
 /** When a damaged file was moved aside last. */
-export function lastMovedAsideMs(path: string): number | undefined {
+export function lastMovedAsideMs(named: string): number | undefined {
+  const path = realpathSync(named);
   const kept = keptNumbers(path).map((number) => lookAt(`${path}.corrupt-${number}`)?.ctimeMs ?? 0);
   return kept.length === 0 ? undefined : Math.max(...kept);
 }

@@ -3,12 +3,14 @@ import {
   closeSync,
   existsSync,
   ftruncateSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -61,6 +63,22 @@ describe("a damaged file is moved aside and told, and a new one is begun", () =>
     bench.poll(record);
     await bench.written(1);
   });
+});
+
+test("a damaged file behind a link is moved aside where it is, and the loss is told after a restart too", async () => {
+  await using bench = await StateBench.make();
+  const folder = join(bench.directory, "disk");
+  mkdirSync(folder);
+  const target = join(folder, "state.db");
+  symlinkSync(target, bench.path);
+  await (await bench.open()).close();
+  expect(stateErrors(bench)).toEqual([]);
+  dropTable(target, "hours");
+  const store = await bench.open();
+  expect(existsSync(`${target}.corrupt-1`)).toBe(true);
+  expect(store.lostAtMs).toBeGreaterThan(0);
+  await store.close();
+  expect((await bench.open()).lostAtMs).toBeGreaterThan(0);
 });
 
 describe("a file that nothing shows to be ours stays as it was, and the start is refused:", () => {
