@@ -479,3 +479,75 @@ test("whenever it is killed, none that was sent is missing, and too many are onl
   );
   await fc.assert(property, { numRuns: 300 });
 });
+
+type Spending =
+  | { readonly kind: "take"; readonly most: number; readonly cost: number }
+  | { readonly kind: "told" | "untold" | "unsent" | "written" | "killed" }
+  | { readonly kind: "passes"; readonly ms: number };
+
+const spending: fc.Arbitrary<Spending> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(fc.constantFrom(100, 300), fc.constantFrom(0.5, 1))
+      .map(([most, part]) => ({ kind: "take" as const, most, cost: most * part })),
+  },
+  { weight: 4, arbitrary: fc.constant({ kind: "written" as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom("told" as const, "untold" as const, "unsent" as const) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("passes" as const),
+      ms: fc.constantFrom(1_200, 2_400, 3_600, HOUR_MS / 2, 33 * HOUR_MS, 40 * HOUR_MS),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: "killed" as const }) },
+);
+
+test("however often it is killed, the bill of no period is higher than the spend", async () => {
+  type Billed = {
+    readonly lease: Lease;
+    readonly atMs: number;
+    readonly most: number;
+    readonly cost: number;
+  };
+  const property = fc.asyncProperty(fc.array(spending, { minLength: 60, maxLength: 120 }), async (steps) => {
+    const { clock, start } = scene();
+    let process = start();
+    let open: Billed[] = [];
+    const bills = new Set<Billed>();
+    const ask = async (most: number, cost: number): Promise<void> => {
+      const { ledger } = process;
+      const decision = await ledger.take(["paid"], most);
+      if (ledger !== process.ledger || decision.kind === "wait") return;
+      // The worst of moments: it is billed as soon as it is granted.
+      const billed = { lease: decision.lease, atMs: clock.wallNow(), most, cost };
+      bills.add(billed);
+      open.push(billed);
+    };
+    const end = (how: "told" | "untold" | "unsent"): void => {
+      const ended = open.shift();
+      if (ended === undefined) return;
+      if (how === "unsent") bills.delete(ended);
+      ended.lease.settle(how === "told" ? "answered" : how === "untold" ? "unanswered" : how);
+      if (how !== "unsent") ended.lease.charge(how === "told" ? ended.cost : ended.most);
+    };
+    for (const each of steps) {
+      if (each.kind === "take") void ask(each.most, each.cost);
+      else if (each.kind === "written") process.file.finish();
+      else if (each.kind === "passes") clock.stall(each.ms);
+      else if (each.kind === "killed") {
+        open = [];
+        process = start();
+      } else end(each.kind);
+      await settle();
+      const sinceMs = clock.wallNow() - 100 * HOUR_MS;
+      const inPeriod = [...bills].filter(({ atMs }) => atMs > sinceMs);
+      expect(inPeriod.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThanOrEqual(1_000);
+    }
+  });
+  await fc.assert(property, { numRuns: 300 });
+});
