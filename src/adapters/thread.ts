@@ -53,8 +53,11 @@ export class Thread {
 
   /** Ends it at once. From now on it does not keep the process alive, even if a disk does not let it end. */
   async end(): Promise<void> {
-    this.#worker?.unref();
-    await this.#worker?.terminate();
+    const worker = this.#worker;
+    // It takes a while to end, and answers no more: the next question is for another one.
+    this.#worker = undefined;
+    worker?.unref();
+    await worker?.terminate();
   }
 
   #start(): Worker {

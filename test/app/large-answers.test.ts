@@ -6,6 +6,7 @@ import { MOST_JSON_MARKS } from "../../src/core/exchange/bounds.ts";
 import type { Observation } from "../../src/core/exchange/exchange.ts";
 import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../support/samples.ts";
+import { VirtualClock } from "../support/virtual/clock.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const KEY = "test-key-5f0b2c7e91";
@@ -59,6 +60,16 @@ test("JSON of more values than there is memory for is ours to tell, and the next
   const [most, more] = await Promise.all([judged(MOST_JSON_MARKS), judged(MOST_JSON_MARKS + 1)]);
   expect(most?.poll.outcome.kind).toBe("ok");
   expect(more?.poll.outcome).toMatchObject({ kind: "ours", reason: "memory" });
+});
+
+test("an answer that comes while its thread is being ended for idleness is judged by the next one", async () => {
+  const clock = new VirtualClock();
+  await using answers = new LargeAnswers(clock);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const { poll } = await answers.judge(UPSTREAM, observationOf("[]"), TIMES);
+    expect(poll.outcome.kind).toBe("ok");
+    await clock.advance(30_000);
+  }
 });
 
 test("an expression is matched in the thread, and what would take too long there is told as not checked", async () => {
