@@ -11,6 +11,7 @@ import {
   lastMovedAsideMs,
   makePrivate,
   moveAside,
+  moveBack,
   PlaceError,
   requirePlace,
 } from "./place.ts";
@@ -128,10 +129,11 @@ export class StateFile {
       const { rows, isComplete } = salvageQuotas(this.#path);
       const isKnown = (isComplete && this.#completeness.isComplete !== false) || unreadable === KNOWN;
       const aside = asideOf(this.#path, says);
+      const connection = this.#beginAnew(isKnown ? rows : allUsed(rows, nowMs), aside, nowMs);
       notes.push(
         `the state file ${says}: it was moved to "${aside}", ${isKnown ? ONLY_HISTORY : QUOTAS_TOO}`,
       );
-      return this.#beginAnew(isKnown ? rows : allUsed(rows, nowMs), nowMs);
+      return connection;
     }
   }
 
@@ -152,9 +154,17 @@ export class StateFile {
     }
   }
 
-  #beginAnew(quotas: readonly QuotaRow[], nowMs: number): Connection {
-    const connection = this.#read(makePrivate(this.#path), nowMs);
-    writeQuotas(connection, quotas);
+  /** Where it cannot be, what was moved aside goes back: an empty file would be in its place, and count as damaged too. */
+  #beginAnew(quotas: readonly QuotaRow[], aside: string, nowMs: number): Connection {
+    let connection: Connection | undefined;
+    try {
+      connection = this.#read(makePrivate(this.#path), nowMs);
+      writeQuotas(connection, quotas);
+    } catch (error) {
+      connection?.database.close();
+      moveBack(aside);
+      throw error;
+    }
     const restored = { ...NOTHING, standing: { ...NOTHING.standing, quotas } };
     return { ...connection, found: "damaged", restored };
   }

@@ -95,13 +95,15 @@ export function inodeOf(path: string): number | undefined {
 /** Damaged files are kept for a look, but not without end. */
 const MOST_KEPT = 3;
 
+const ASIDE = ".corrupt-";
+
 /** What SQLite may have left beside a database has this behind its name. */
 const JOURNAL = "-journal";
 
 /** When a damaged file was moved aside last. */
 export function lastMovedAsideMs(named: string): number | undefined {
   const path = realpathSync(named);
-  const kept = keptNumbers(path).map((number) => lookAt(`${path}.corrupt-${number}`)?.ctimeMs ?? 0);
+  const kept = keptNumbers(path).map((number) => lookAt(`${path}${ASIDE}${number}`)?.ctimeMs ?? 0);
   return kept.length === 0 ? undefined : Math.max(...kept);
 }
 
@@ -110,18 +112,26 @@ export function moveAside(named: string): string {
   const path = realpathSync(named);
   const kept = keptNumbers(path);
   const number = Math.max(0, ...kept) + 1;
-  const aside = `${path}.corrupt-${number}`;
+  const aside = `${path}${ASIDE}${number}`;
   // The file itself goes last: if this stops half-way, the next start finds it damaged again.
   if (existsSync(path + JOURNAL)) renameSync(path + JOURNAL, aside + JOURNAL);
   renameSync(path, aside);
   for (const old of kept.filter((each) => each <= number - MOST_KEPT)) {
-    for (const end of ["", JOURNAL]) rmSync(`${path}.corrupt-${old}${end}`, { force: true });
+    for (const end of ["", JOURNAL]) rmSync(`${path}${ASIDE}${old}${end}`, { force: true });
   }
   return aside;
 }
 
+/** In the place of a new file that could not be begun. That one's journal must not be taken for its own. */
+export function moveBack(aside: string): void {
+  const path = aside.slice(0, aside.lastIndexOf(ASIDE));
+  rmSync(path + JOURNAL, { force: true });
+  renameSync(aside, path);
+  if (existsSync(aside + JOURNAL)) renameSync(aside + JOURNAL, path + JOURNAL);
+}
+
 function keptNumbers(path: string): readonly number[] {
-  const prefix = `${basename(path)}.corrupt-`;
+  const prefix = `${basename(path)}${ASIDE}`;
   return readdirSync(dirname(path))
     .filter((name) => name.startsWith(prefix))
     .map((name) => /^\d+/.exec(name.slice(prefix.length))?.[0])

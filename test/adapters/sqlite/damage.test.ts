@@ -36,6 +36,12 @@ function dropTable(path: string, table: string): void {
   database.close();
 }
 
+function startInNoRoom({ path }: StateBench): string {
+  const script = fileURLToPath(new URL("./no-room.ts", import.meta.url));
+  const limited = ["-c", 'ulimit -f 1 && exec "$@"', "sh", process.execPath, script, path];
+  return execFileSync("sh", limited, { encoding: "utf8" });
+}
+
 describe("a damaged file is moved aside and told, and a new one is begun", () => {
   test.each([
     ["truncated in the middle", (path: string) => truncate(path, Math.floor(statSync(path).size / 2))],
@@ -63,6 +69,22 @@ describe("a damaged file is moved aside and told, and a new one is begun", () =>
     bench.poll(record);
     await bench.written(1);
   });
+});
+
+test("a damaged file stays where it is while no new one can be begun, however often that is tried", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench, 1);
+  dropTable(bench.path, "hours");
+  const damaged = readFileSync(bench.path);
+  for (let start = 0; start < 2; start += 1) {
+    expect(startInNoRoom(bench)).toMatch(
+      /^cannot keep state: .* received one that cannot be read or written/,
+    );
+    expect(readFileSync(bench.path).equals(damaged)).toBe(true);
+  }
+  const store = await bench.open();
+  expect(readFileSync(`${bench.path}.corrupt-1`).equals(damaged)).toBe(true);
+  expect(store.standing.quotas).toEqual([COUNTED]);
 });
 
 test("a damaged file behind a link is moved aside where it is, and the loss is told after a restart too", async () => {
@@ -247,11 +269,7 @@ describe("what is not in the file is not forgotten:", () => {
   test("where it could be read at the start, and never written, all of each quota counts as used", async () => {
     await using bench = await StateBench.make();
     await aLife(bench, 1);
-    const script = fileURLToPath(new URL("./no-room.ts", import.meta.url));
-    const limited = ["-c", 'ulimit -f 1 && exec "$@"', "sh", process.execPath, script, bench.path];
-    expect(execFileSync("sh", limited, { encoding: "utf8" })).toBe(
-      "cannot be read or written (an I/O error)",
-    );
+    expect(startInNoRoom(bench)).toBe("cannot be read or written (an I/O error)");
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([
       expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
