@@ -4,6 +4,7 @@ import { conditionsIn, NEWS_MS, type Notice, type Scene, type ToldBefore } from 
 import { type Condition, foldConditions, type Trouble, troubleOf } from "../../core/notify/trouble.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Incident } from "../../core/status/status.ts";
+import { keepNewest } from "../../core/text/remembered.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
 
@@ -40,6 +41,8 @@ const LOOK_EVERY_MS = 5 * SECOND_MS;
 /** Thousands of upstreams may fail at once. */
 const LOOK_AT_MOST_EVERY_MS = 100;
 const MOST_ENDED = 1_000;
+/** Twice as many as a config may name. */
+const MOST_KEPT = 100;
 /** Of one upstream: who has more of them in a day is told of these. */
 export const INCIDENTS_TOLD = 16;
 
@@ -47,6 +50,8 @@ export const INCIDENTS_TOLD = 16;
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #outboxes = new Map<string, Outbox>();
+  /** Also of receivers that have left the config: one that comes back goes on with what it was told. */
+  readonly #kept = new Map<string, Outbox>();
   /** By upstream; none of those that had no trouble for a day. */
   readonly #incidents = new Map<string, readonly Trouble[]>();
   readonly #changed = new Set<string>();
@@ -70,17 +75,18 @@ export class Notifier {
   /** A receiver that stays keeps what it was told. */
   change(receivers: readonly Receiver[]): void {
     const { before, keepSince, clock } = this.#parts;
-    const former = new Map(this.#outboxes);
     this.#outboxes.clear();
     for (const receiver of receivers) {
       const { name } = receiver;
-      const outbox = former.get(name);
+      const former = this.#kept.get(name);
       const known = before.since.get(name);
-      const sinceMs = outbox?.sinceMs ?? known ?? clock.wallNow();
-      if (outbox === undefined && known === undefined) keepSince(name, sinceMs);
+      const sinceMs = former?.sinceMs ?? known ?? clock.wallNow();
+      if (former === undefined && known === undefined) keepSince(name, sinceMs);
       const notices = before.notices.filter((notice) => notice.receiver === name);
       const parts = { ...this.#parts, onFree: () => this.#wake.abort() };
-      this.#outboxes.set(name, outbox?.continued(receiver) ?? new Outbox(receiver, sinceMs, notices, parts));
+      const outbox = former?.continued(receiver) ?? new Outbox(receiver, sinceMs, notices, parts);
+      this.#outboxes.set(name, outbox);
+      keepNewest(this.#kept, name, outbox, MOST_KEPT);
     }
     this.#wake.abort();
   }
@@ -123,7 +129,7 @@ export class Notifier {
     this.#closing.abort();
     this.#wake.abort();
     await this.#running;
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.close()));
+    await Promise.all([...this.#kept.values()].map((outbox) => outbox.close()));
   }
 
   #record(upstream: string, { kind }: PollEvent): void {
@@ -173,7 +179,7 @@ export class Notifier {
   }
 
   #takeOver(told: ToldBefore): void {
-    for (const [name, outbox] of this.#outboxes) {
+    for (const [name, outbox] of this.#kept) {
       outbox.takeOver(told);
       this.#parts.keepSince(name, outbox.sinceMs);
     }
@@ -224,7 +230,7 @@ export class Notifier {
     }
     if (clock.now() - this.#forgottenAtMs < DAY_MS) return;
     this.#forgottenAtMs = clock.now();
-    for (const outbox of this.#outboxes.values()) outbox.forget();
+    for (const outbox of this.#kept.values()) outbox.forget();
   }
 
   #known(name: string, incidents: readonly Incident[], nowMs: number): readonly Trouble[] {

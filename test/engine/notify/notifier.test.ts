@@ -314,6 +314,19 @@ test("a receiver that is new is told what is wrong now, and nothing of what is o
   expect(world.told()).toHaveLength(3);
 });
 
+test("a receiver that a reload takes out and another one brings back hears nothing twice, and what changed meanwhile", async () => {
+  const world = await started([sampleReceiver(), sampleReceiver({ name: "b" })], ["email", "sms"]);
+  world.fall("email");
+  world.fall("sms");
+  await world.clock.advance(MINUTE_MS);
+  world.reload([sampleReceiver()]);
+  world.rise("sms");
+  await world.clock.advance(MINUTE_MS);
+  world.reload([sampleReceiver(), sampleReceiver({ name: "b" })]);
+  await world.clock.advance(MINUTE_MS);
+  expect(world.told("b")).toEqual(["down email sms", "up sms"]);
+});
+
 test("what does not last as long as `after` is not told", async () => {
   const world = await started([sampleReceiver({ afterMs: 2 * MINUTE_MS })]);
   world.fall("email");
