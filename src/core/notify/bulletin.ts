@@ -90,8 +90,8 @@ export function noticeIn(row: Row): Omit<Notice, "receiver" | "incident" | "atMs
 }
 
 const RECEIVERS = "n:";
-/** A subject has so many notices on the board: more than a bulletin has incidents. */
-const MOST_NOTICES = 64;
+/** Each receiver has so many notices of a subject on the board: more than a bulletin has incidents. */
+const MOST_NOTICES = 20;
 
 /** By name on the board: since when each receiver is known, and what it was told, by subject. */
 export function* toldRecords({ since, notices }: ToldBefore): Generator<readonly [string, string]> {
@@ -100,7 +100,9 @@ export function* toldRecords({ since, notices }: ToldBefore): Generator<readonly
     JSON.stringify({ since: [...since].map(([receiver, sinceMs]) => ({ receiver, sinceMs })) }),
   ];
   for (const [subject, all] of Map.groupBy(notices, (notice) => notice.subject)) {
-    const newest = all.toSorted((one, other) => one.startedAtMs - other.startedAtMs).slice(-MOST_NOTICES);
+    const oldestFirst = all.toSorted((one, other) => one.startedAtMs - other.startedAtMs);
+    const byReceiver = Map.groupBy(oldestFirst, ({ receiver }) => receiver);
+    const newest = [...byReceiver.values()].flatMap((some) => some.slice(-MOST_NOTICES));
     yield [RECEIVERS + subject, JSON.stringify({ notices: newest })];
   }
 }

@@ -77,3 +77,26 @@ test("what the eldest has not told when it dies is told by the next one", async 
   await world.clock.advance(HOUR_MS);
   expect(told(world)).toEqual(["down 1", "up 1"]);
 });
+
+test("however many receivers there are, none hears again from the next replica what the one before has told it", async () => {
+  const receivers = Array.from({ length: 6 }, (_, place) => sampleReceiver({ name: `ops-${place}` }));
+  const world = new FleetNotifyWorld(receivers, ["email"], true);
+  for (const name of ["x", "y"]) {
+    world.start(name);
+    await world.clock.advance(100);
+  }
+  await world.clock.advance(MINUTE_MS);
+  for (let outage = 0; outage < 16; outage += 1) {
+    await world.fall("email");
+    await world.clock.advance(8 * MINUTE_MS);
+    await world.rise("email");
+    await world.clock.advance(8 * MINUTE_MS);
+  }
+  const before = world.heard.length;
+  expect(before).toBe(6 * 2 * 16);
+  const [eldest] = world.living;
+  if (eldest === undefined) throw new Error("nobody lives");
+  world.kill(eldest);
+  await world.clock.advance(10 * MINUTE_MS);
+  expect(world.heard).toHaveLength(before);
+});
