@@ -19,6 +19,8 @@ type Server = {
   readonly port: number;
   readonly connections: () => number;
   readonly commands: readonly Command[];
+  /** Ends all connections. */
+  readonly drop: () => void;
 };
 
 /** Answers each command as it is told; undefined is silence. */
@@ -47,13 +49,16 @@ async function serve(
   if (tls !== undefined) server.on("secureConnection", tls.onSecure);
   server.on("connection", () => (connections += 1)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
+  const drop = (): void => {
     for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    drop();
     server.close();
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("it has no port");
-  return { port: address.port, connections: () => connections, commands };
+  return { port: address.port, connections: () => connections, commands, drop };
 }
 
 /** An array of strings by the rules of RESP2; undefined while it is not complete. */
@@ -74,9 +79,10 @@ function readCommand(text: string): { readonly command: Command; readonly length
   return { command, length: at };
 }
 
-/** Sleeps are short, and time stands where it is put. */
+/** Sleeps are short, whatever was asked for, and time stands where it is put. */
 class StandingClock implements Clock {
   nowMs = 0;
+  readonly sleepsMs: number[] = [];
 
   now(): number {
     return this.nowMs;
@@ -86,30 +92,38 @@ class StandingClock implements Clock {
     return this.nowMs;
   }
 
-  sleep(_delayMs: number, signal?: AbortSignal): Promise<void> {
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
+    this.sleepsMs.push(delayMs);
     return new Promise((resolve) => void setTimeout(resolve, 2));
   }
 }
 
-function open(
-  nodes: FleetRedis["nodes"],
-  clock: Clock = new StandingClock(),
-  password?: () => string,
-  username?: string,
-  tls?: FleetRedis["tls"],
-): Redis {
-  const redis = { nodes, username, password: undefined, tls };
-  const opened = new Redis(sampleFleet({ redis }), {
+type Access = {
+  readonly clock?: Clock;
+  readonly password?: () => string;
+  readonly username?: string;
+  readonly tls?: FleetRedis["tls"];
+};
+
+type Opened = { readonly redis: Redis; readonly told: readonly string[] };
+
+function openTold(nodes: FleetRedis["nodes"], access: Access = {}): Opened {
+  const { clock = new StandingClock(), password, username, tls } = access;
+  const told: string[] = [];
+  const say = (fields: object, msg: string): void => void told.push(`${msg} ${JSON.stringify(fields)}`);
+  const redis = new Redis(sampleFleet({ redis: { nodes, username, password: undefined, tls } }), {
     clock,
-    log: { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} },
+    log: { debug: () => {}, error: () => {}, info: say, warn: say },
     withoutKeys: String,
     password,
     onCall: () => {},
   });
-  onTestFinished(() => opened.close());
-  return opened;
+  onTestFinished(() => redis.close());
+  return { redis, told };
 }
+
+const open = (nodes: FleetRedis["nodes"], access?: Access): Redis => openTold(nodes, access).redis;
 
 const single = (port: number): FleetRedis["nodes"] => ({
   kind: "single",
@@ -146,7 +160,10 @@ test("who has a name and a password tells them, and who has none tells none", as
   const bare = open(single(server.port));
   await eventually("Redis is connected", () => bare.isUp);
   expect(auth()).toEqual([]);
-  const secured = open(single(server.port), new StandingClock(), () => "test-password-1", "watcher");
+  const secured = open(single(server.port), {
+    password: () => "test-password-1",
+    username: "watcher",
+  });
   await eventually("Redis is connected", () => secured.isUp);
   expect(auth()).toEqual([["AUTH", "watcher", "test-password-1"]]);
 });
@@ -155,7 +172,7 @@ test("a connection that comes after hours is given its time to answer", async ()
   const clock = new StandingClock();
   const server = await serve((command) => (isScript(command) ? undefined : UNKNOWN));
   clock.nowMs = 7_200_000;
-  open(single(server.port), clock);
+  open(single(server.port), { clock });
   clock.nowMs = 14_400_000;
   // By then the connection was looked at, and would have been given up for the hours before it.
   await eventually("it was pinged three times", () => server.commands.filter(isScript).length >= 3);
@@ -183,6 +200,24 @@ test("in a cluster the first key says whom to ask", async () => {
   expect(asked).toEqual(["lower b", "upper a"]);
 });
 
+test("a cluster is asked whether all of it stands still where one master is away, and nobody else is", async () => {
+  const server: Server = await serve((command) => {
+    if (command[0] === "CLUSTER") return slots(server.port, server.port);
+    if (command[0] === "CONFIG") return "*2\r\n$29\r\ncluster-require-full-coverage\r\n$3\r\nyes\r\n";
+    return isScript(command) ? ":1\r\n" : UNKNOWN;
+  });
+  const isAsked = (name: string): boolean => server.commands.some(([command]) => command === name);
+  const alone = open(single(server.port));
+  await eventually("it is asked what it has", () => isAsked("INFO"));
+  await alone.run(COUNT, ["key"], []);
+  expect(isAsked("CONFIG")).toBe(false);
+  const nodes = [{ host: "127.0.0.1", port: server.port }];
+  const { told } = openTold({ kind: "cluster", nodes });
+  await eventually("it is told", () =>
+    told.some((line) => line.includes("cluster-require-full-coverage yes")),
+  );
+});
+
 /** Of a cluster of two, in RESP2. */
 function slots(lowerPort: number, upperPort: number): string {
   const range = (from: number, to: number, port: number): string =>
@@ -202,8 +237,7 @@ test("over TLS, the server is known by the name and the authority that are confi
     onSecure: (socket) => void seen.push([socket.servername, socket.authorized]),
   });
   const files = { caFile: ca.certFile, certFile: client.certFile, keyFile: client.keyFile };
-  const openOver = (tls: FleetRedis["tls"]): Redis =>
-    open(single(server.port), undefined, undefined, undefined, tls);
+  const openOver = (tls: FleetRedis["tls"]): Redis => open(single(server.port), { tls });
   const redis = openOver({ ...files, serverName: "elsewhere.test" });
   await eventually("Redis is connected", () => redis.isUp);
   expect(seen).toEqual([["elsewhere.test", true]]);
@@ -252,7 +286,7 @@ test("a connection on which no password was ever acknowledged is given up for an
     if (command[0] === "AUTH") return "+OK\r\n";
     return isScript(command) ? ":1\r\n" : UNKNOWN;
   });
-  const redis = open(single(server.port), new StandingClock(), () => "test-password-1");
+  const redis = open(single(server.port), { password: () => "test-password-1" });
   await eventually("a password was told", () => server.commands.length);
   isSilent = false;
   await eventually("Redis is connected", () => redis.isUp);
@@ -266,7 +300,7 @@ test("whoever waits for Redis hears of it once, when it is there, and once when 
     return isWell ? ":1\r\n" : "-NOREPLICAS not enough of them\r\n";
   });
   const clock = new StandingClock();
-  const redis = open(single(server.port), clock);
+  const redis = open(single(server.port), { clock });
   const heard: boolean[] = [];
   redis.onChange((isUp) => heard.push(isUp));
   await eventually("Redis is connected", () => redis.isUp);
@@ -280,4 +314,81 @@ test("whoever waits for Redis hears of it once, when it is there, and once when 
   expect(heard.at(-1)).toBe(false);
   // A slow machine may have lost it meanwhile, and found it again.
   expect(heard.filter((isUp, index) => isUp !== (index % 2 === 0))).toEqual([]);
+});
+
+test("the longer Redis is away, the less often a connection is tried, up to once a second", async () => {
+  const clock = new StandingClock();
+  open(single(1), { clock });
+  // The rest of what is waited for is the time between two looks whether there is a connection to ping.
+  const triesMs = (): readonly number[] => clock.sleepsMs.filter((ms) => ms !== 250);
+  await eventually("it has tried often", () => triesMs().length >= 7);
+  expect(triesMs().slice(0, 7)).toEqual([50, 100, 200, 400, 800, 1_000, 1_000]);
+});
+
+test("a server that is no master any more is left at once for whoever is, and soon, however long it took before", async () => {
+  const clock = new StandingClock();
+  let isMaster = true;
+  const server = await serve((command) => {
+    if (command[1] === "replication") return "$18\r\nconnected_slaves:1\r\n";
+    if (!isScript(command)) return UNKNOWN;
+    if (isMaster) return ":1\r\n";
+    isMaster = true;
+    return "-READONLY You can't write against a read only replica.\r\n";
+  });
+  const { redis, told } = openTold(single(server.port), { clock });
+  for (let times = 1; times <= 4; times += 1) {
+    await eventually("Redis is connected", () => redis.isUp);
+    isMaster = false;
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "failed", failure: "refused" });
+    // What was refused is believed to be well only some time later.
+    clock.nowMs += 60_000;
+    await eventually("it has connected again", () => server.connections() === times + 1);
+  }
+  expect(clock.sleepsMs.filter((ms) => ms < 250)).toEqual([50, 50, 50, 50]);
+  // Each connection is asked what its server lacks, and that is told once.
+  expect(told.filter((line) => line.startsWith("Redis has replicas, but"))).toHaveLength(1);
+});
+
+test("a connection that is lost is told, and that it is back; what stops in order tells nothing", async () => {
+  const server = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
+  const clock = new StandingClock();
+  const { redis, told } = openTold(single(server.port), { clock });
+  await eventually("Redis is connected", () => redis.isUp);
+  // It was no flap.
+  clock.nowMs += 60_000;
+  server.drop();
+  await eventually("it is told", () => told.length > 1);
+  await eventually("Redis is connected", () => redis.isUp);
+  await redis.close();
+  expect(told).toEqual(["Redis connected {}", "Redis unreachable {}", "Redis connected {}"]);
+});
+
+test("a server that refuses everything keeps its connection, and each kind of its refusals is told once", async () => {
+  const clock = new StandingClock();
+  const refusals = ["OOM first", "OOM second", "NOREPLICAS third"];
+  let refused = 0;
+  const server = await serve((command) =>
+    isScript(command) ? `-${refusals[refused++ % refusals.length] ?? ""}\r\n` : UNKNOWN,
+  );
+  const { redis, told } = openTold(single(server.port), { clock });
+  for (let second = 0; second < 6; second += 1) {
+    const before = refused;
+    clock.nowMs += 1_000;
+    await eventually("it is pinged again", () => refused > before);
+  }
+  expect(server.connections()).toBe(1);
+  expect(redis.isUp).toBe(false);
+  expect(told).toEqual([
+    'Redis command failed {"problem":"OOM first"}',
+    'Redis command failed {"problem":"NOREPLICAS third"}',
+  ]);
+});
+
+test("a connection on which nothing comes back for two seconds is given up for another one", async () => {
+  const clock = new StandingClock();
+  const server = await serve((command) => (isScript(command) ? undefined : UNKNOWN));
+  open(single(server.port), { clock });
+  await eventually("it is pinged", () => server.commands.some(isScript));
+  clock.nowMs += 2_001;
+  await eventually("it connects again", () => server.connections() > 1);
 });
