@@ -4,6 +4,7 @@ import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { fleetViews } from "../../src/app/views.ts";
 import type { Upstream } from "../../src/core/config/config.ts";
+import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
@@ -49,6 +50,7 @@ function opened(
     recorderOf: (name) => ({ record: ({ kind }) => void told.push([name, kind]) }),
   };
   const ledger = new LocalLedger(config, clock);
+  const pauses = new UpstreamPauses(clock, undefined, (name) => void told.push([name, "paused"]));
   const polling = new AppPolling(config, {
     environment: {},
     keys: new KnownKeys([]),
@@ -56,6 +58,7 @@ function opened(
     names: new NameResolver({ clock }),
     log: { level: "info", debug: mute, info: mute, warn: mute, error: mute },
     ledger,
+    pauses,
     store,
     holdings: { has: () => true },
     stopping: new AbortController().signal,
@@ -260,4 +263,16 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
   );
   expect(untilOf()).toBeGreaterThan(clock.wallNow() + 900_000);
   void polling.drop(["ai"], "cut off");
+});
+
+test("a pause that another replica heard of is kept by all, whoever polls the upstream next, and goes round once", async () => {
+  const { polling, told } = opened();
+  await using _ = polling;
+  const paused = (): readonly string[] => told.flatMap(([name, kind]) => (kind === "paused" ? [name] : []));
+  polling.pause("ai", 600_000);
+  polling.pause("ai", 600_000);
+  polling.pause("ai", 300_000);
+  expect(paused()).toEqual(["ai"]);
+  polling.pause("ai", 900_000);
+  expect(paused()).toEqual(["ai", "ai"]);
 });
