@@ -326,6 +326,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
     upstreams: [
       sampleUpstreamSnapshot({
         upstream: sampleUpstream({
+          url: "https://email.example/v1/resources",
           labels: { team: "growth" },
           values: [sampleValue()],
           price: SAMPLE_PRICE,

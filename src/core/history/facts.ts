@@ -55,7 +55,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     degradedAboveMs: upstream.degradedAboveMs,
     pausedUntilMs: condition.pausedUntilMs,
     nextSlotAtMs: condition.nextSlotAtMs,
-    certificateExpiresAtMs: accounts.certificateExpiresAtMs,
+    certificateExpiresAtMs: accounts.certificateExpiresAtMs(upstream.url),
     announcement: history.announcement,
     ...(values && { values: values.map((value, place) => valueStatusOf(value, read[place], nowMs)) }),
     skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skips.of(cause) })).filter(

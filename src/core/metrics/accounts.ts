@@ -76,7 +76,7 @@ export class UpstreamAccounts implements Recorder {
   malformedSignals = 0;
   lastPollAtMs: number | undefined;
   lastSuccessAtMs: number | undefined;
-  certificateExpiresAtMs: number | undefined;
+  #certificateExpiresAtMs: number | undefined;
   deprecatedAtMs: number | undefined;
   sunsetAtMs: number | undefined;
   readonly reasons: Tally<Reason> = new Tally();
@@ -147,6 +147,11 @@ export class UpstreamAccounts implements Recorder {
     return this.spent.with(currency === undefined ? [] : [currency], this.startedAtMs);
   }
 
+  /** Undefined for plain HTTP: a reload may have led there, and what was seen before would expire for ever. */
+  certificateExpiresAtMs(url: string): number | undefined {
+    return url.startsWith("http:") ? undefined : this.#certificateExpiresAtMs;
+  }
+
   /** There once it is asked for: most upstreams send no streams. */
   get firstEvent(): Histogram {
     return (this.#firstEvent ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
@@ -183,7 +188,7 @@ export class UpstreamAccounts implements Recorder {
     if (outcome.kind === "ok") this.lastSuccessAtMs = endedAtMs;
     this.malformedSignals += poll.malformedSignals;
     // A reused connection shows no certificate: the last one still holds.
-    this.certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.certificateExpiresAtMs;
+    this.#certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.#certificateExpiresAtMs;
     if (poll.announcement !== undefined || outcome.kind === "ok")
       this.#announced(poll.announcement, endedAtMs);
   }

@@ -145,7 +145,7 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   ),
   "pacewatch_tls_certificate_expiry_timestamp_seconds{upstream}": gauge(
     "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
-    one(({ accounts }) => seconds(accounts.certificateExpiresAtMs)),
+    one(({ accounts, upstream }) => seconds(accounts.certificateExpiresAtMs(upstream.url))),
   ),
   "pacewatch_upstream_deprecation_timestamp_seconds{upstream}": gauge(
     "Since when the API is deprecated, by its own word, or when it first said so without a date; absent if it does not.",

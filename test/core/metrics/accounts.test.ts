@@ -134,7 +134,7 @@ test("a certificate that was seen still stands after a poll that showed none", (
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
   recordPoll(accounts, samplePoll({ certificateExpiresAtMs: undefined }));
-  expect(accounts.certificateExpiresAtMs).toBe(1);
+  expect(accounts.certificateExpiresAtMs("https://email.example")).toBe(1);
 });
 
 test("an announced end stands until an ok answer leaves it out", () => {

@@ -239,6 +239,7 @@ test("a code that is expected is there from the start, any other once it was see
 
 /** Of an upstream with HTTPS that answers as expected, and has nothing but what every config has. */
 const HEALTHY = {
+  upstream: sampleUpstream({ url: "https://email.example/v1/resources" }),
   accounts: accountsOf(
     samplePoll({
       phasesMs: { dns: 1, connect: 2, tls: 3, wait: 4, transfer: 5 },
@@ -247,6 +248,13 @@ const HEALTHY = {
   ),
   health: { state: "up", isUp: true },
 } as const;
+
+test("a certificate that was seen ends with HTTPS: a reload may have led to plain HTTP", () => {
+  const name = "pacewatch_tls_certificate_expiry_timestamp_seconds";
+  const plain = sampleUpstream({ url: "http://email.example/v1" });
+  expect(renderUpstream(HEALTHY).get(name)?.samples).toHaveLength(1);
+  expect(renderUpstream({ ...HEALTHY, upstream: plain }).get(name)?.samples ?? []).toEqual([]);
+});
 
 test("an upstream has as many series as the page of metrics says", () => {
   expect(seriesOfUpstream(renderUpstream({}))).toBe(SERIES.atStart);
