@@ -17,9 +17,7 @@ import { newestVersion, versionOf } from "./schema.ts";
 import { evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
-const NAMED = "upstream IN (SELECT value FROM json_each(:upstreams))";
-
-/** Bad minutes are among the sums that follow these. */
+/** In place of `bad_minutes` stands the column that its provider's way to count needs. */
 const SUMS: Readonly<Record<keyof Figures, string>> = {
   polls: "total(polls)",
   ok: "total(ok)",
@@ -31,14 +29,16 @@ const SUMS: Readonly<Record<keyof Figures, string>> = {
   okMs: "total(ok_duration_ms)",
   slowestMs: "max(slowest_ok_ms)",
   watchedMinutes: "total(watched_minutes)",
-  badMinutes: "0",
+  badMinutes: "total(bad_minutes)",
   hoursWithoutMinutes: "total(watched_minutes IS NULL)",
 };
 
-/** A day is one range of the table's key, with the hours of all upstreams in it. Sorted a day at a time, they stay in memory. */
-function dayWith(badMinutes: readonly string[]): string {
-  const sums = [...FIGURES.map((figure) => SUMS[figure]), ...badMinutes.map((column) => `total(${column})`)];
-  return `SELECT ${sums.join(", ")}, upstream FROM hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream`;
+/** Each hour of an upstream's day is looked up by its key: to sort the hours of all upstreams takes longer. */
+function dayWith(badMinutes: string, mostHours: number): string {
+  const sums = FIGURES.map((figure) => SUMS[figure].replace("bad_minutes", badMinutes));
+  const hours = Array.from({ length: mostHours }, (_, hour) => `(${hour})`);
+  return `SELECT ${sums.join(", ")} FROM (VALUES ${hours.join(", ")}) CROSS JOIN hours
+    WHERE bucket = ?1 + column1 AND bucket < ?2 AND upstream = ?3`;
 }
 
 /** The column of the minutes that are bad as its provider counts. */
@@ -48,14 +48,15 @@ function badMinutesOf({ sla }: Reported): string {
   return failedMinutes(sla.badUnit === "any_failed" ? 1 : sla.badUnit.failures);
 }
 
+/** Also of the upstreams whose names lie between those of the report: to look for each name takes longer. */
 const COSTS = `SELECT upstream, :month AS month, currency, total(polls) AS polls, total(units) AS units
-  FROM cost_hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream, currency`;
+  FROM cost_hours WHERE bucket >= :from AND bucket < :to AND upstream BETWEEN :first AND :last GROUP BY upstream, currency`;
 
 /** One that was never closed, and was followed by others, ended when it was last heard of. */
 const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 FROM incidents AS later
     WHERE later.upstream = incidents.upstream AND later.started_at_ms > incidents.started_at_ms)
   THEN updated_at_ms ELSE ended_at_ms END AS ended_at_ms
-  FROM incidents WHERE ${NAMED}
+  FROM incidents WHERE upstream IN (SELECT value FROM json_each(:upstreams))
   AND coalesce(ended_at_ms, updated_at_ms) >= :from ORDER BY started_at_ms`;
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */
@@ -70,35 +71,31 @@ export function keptIn(
   { fromMs, days, months }: Period,
 ): ReadonlyMap<string, Kept> {
   const names = upstreams.map(({ name }) => name);
-  const named = { upstreams: JSON.stringify(names) };
-  const badColumnOf = new Map(upstreams.map((upstream) => [upstream.name, badMinutesOf(upstream)]));
-  const badColumns = [...new Set(badColumnOf.values())];
-  const sql = dayWith(badColumns);
-  const daysOf = new Map(names.map((name): [string, Figures[]] => [name, []]));
+  // Whose keys are neighbours is looked up one after the other: their pages are in memory then.
+  const sorted = upstreams.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const kept = sorted.map((upstream) => {
+    const figures: (Figures | undefined)[] = [];
+    return { name: upstream.name, badMinutes: badMinutesOf(upstream), figures };
+  });
+  const longest = Math.max(...days.map(({ fromMs: from, toMs: to }) => hourOf(to) - hourOf(from)));
   for (let first = 0; first < days.length; first += DAYS_AT_ONCE) {
     const some = days.slice(first, first + DAYS_AT_ONCE);
-    const read = (database: DatabaseSync): readonly (readonly unknown[])[] => {
-      const statement = database.prepare(sql);
-      // A row with a name for each sum takes four times the memory.
-      statement.setReturnArrays(true);
-      return some.map(({ fromMs: from, toMs: to }) =>
-        statement.all({ ...named, from: hourOf(from), to: hourOf(to) }),
-      );
-    };
-    for (const [place, rows] of readVersion(path, read).entries()) {
-      for (const row of rows) {
-        const sums: readonly unknown[] = isList(row) ? row : [];
-        const upstream = String(sums.at(-1));
-        const badPlace = FIGURES.length + badColumns.indexOf(badColumnOf.get(upstream) ?? "");
-        const [figures, ofDays] = [figuresIn(sums, badPlace), daysOf.get(upstream)];
-        if (figures && ofDays) ofDays[first + place] = figures;
+    readVersion(path, (database) => {
+      for (const [badColumn, alike] of Map.groupBy(kept, ({ badMinutes }) => badMinutes)) {
+        const statement = database.prepare(dayWith(badColumn, longest));
+        // A row with a name for each sum takes four times the memory.
+        statement.setReturnArrays(true);
+        for (const [place, { fromMs: from, toMs: to }] of some.entries())
+          for (const { name, figures } of alike)
+            figures[first + place] = figuresIn(statement.get(hourOf(from), hourOf(to), name));
       }
-    }
+    });
   }
   const costs = readVersion(path, (database) => {
     const cost = database.prepare(COSTS);
+    const between = { first: sorted.at(0)?.name ?? "", last: sorted.at(-1)?.name ?? "" };
     return months.flatMap(({ name, fromMs: from, toMs: to }) =>
-      cost.all({ ...named, month: name, from: hourOf(from), to: hourOf(to) }),
+      cost.all({ ...between, month: name, from: hourOf(from), to: hourOf(to) }),
     );
   });
   const costsOf = Map.groupBy(readRows(costs, costOf), ({ upstream }) => upstream);
@@ -114,9 +111,9 @@ export function keptIn(
     return inMemory.get(name) ?? [];
   };
   return new Map(
-    Array.from(daysOf, ([name, ofDays]) => [
+    kept.map(({ name, figures }) => [
       name,
-      { days: ofDays, costs: costsOf.get(name) ?? [], incidents: () => incidentsOf(name) },
+      { days: figures, costs: costsOf.get(name) ?? [], incidents: () => incidentsOf(name) },
     ]),
   );
 }
@@ -143,10 +140,10 @@ function requireVersion(version: number): void {
 }
 
 /** Undefined where one of them is not what we would write. */
-function figuresIn(sums: readonly unknown[], badPlace: number): Figures | undefined {
+function figuresIn(sums: unknown): Figures | undefined {
   const figures: Record<keyof Figures, number> = { ...NOTHING };
   FIGURES.forEach((figure, place) => {
-    figures[figure] = Number(sums[figure === "badMinutes" ? badPlace : place]);
+    figures[figure] = Number(isList(sums) ? sums[place] : undefined);
   });
   return FIGURES.every((figure) => figures[figure] >= 0) ? figures : undefined;
 }

@@ -148,12 +148,11 @@ export function upstreamReport(
 ): UpstreamReport {
   const { name, schedule, latencyObjectiveMs, sla } = upstream;
   // Of several files, each may have hours of the same day.
-  const figuresOf = (place: number): Figures => added(kept.flatMap(({ days }) => days[place] ?? []));
+  const figures = period.days.map((_, place) => added(kept.flatMap(({ days }) => days[place] ?? [])));
   const overMs = ({ fromMs, toMs }: Range): number => Math.max(0, Math.min(toMs, nowMs) - fromMs);
   const sumsIn = (range: Range): Sums => {
-    const those = period.days.flatMap(({ fromMs, toMs }, place) =>
-      fromMs >= range.fromMs && toMs <= range.toMs ? [figuresOf(place)] : [],
-    );
+    const isIn = ({ fromMs, toMs }: Range): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
+    const those = figures.filter((_, place) => isIn(period.days[place] ?? period));
     return sumsOf(added(those), overMs(range), upstream);
   };
   const all = sumsIn(period);
@@ -182,7 +181,7 @@ export function upstreamReport(
       return period.days.map(({ name: day, ...range }, place) => ({
         day,
         ...range,
-        ...sumsOf(figuresOf(place), overMs(range), upstream),
+        ...sumsOf(figures[place] ?? NOTHING, overMs(range), upstream),
       }));
     },
   };

@@ -24,7 +24,8 @@ function markdownTable({ title, how, columns, rows }: Table): string {
 
 function markdownCell(cell: Cell): string {
   if (typeof cell === "string") return plain(cell);
-  return "said" in cell ? cell.said.map(code).join(" ") : plain(figureText(cell));
+  // A figure is written without any sign of Markdown.
+  return "said" in cell ? cell.said.map(code).join(" ") : figureText(cell);
 }
 
 function plain(text: string): string {

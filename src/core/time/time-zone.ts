@@ -22,6 +22,8 @@ export function zoneSpans(name: string): readonly ZoneSpan[] | undefined {
 const spansByZone = new Map<string, readonly ZoneSpan[]>();
 
 function findSpans(name: string): readonly ZoneSpan[] | undefined {
+  if (name === "UTC")
+    return [{ fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY, offsetMs: 0 }];
   const offsetAt = offsetsOf(name);
   if (offsetAt === undefined) return undefined;
   const spans: ZoneSpan[] = [];
