@@ -85,6 +85,10 @@ const STEADY_MS: number = 10 * MINUTE_MS;
 const UNSURE_MS: number = 2 * MINUTE_MS;
 /** A single refusal for sending too fast is no news. */
 const THROTTLED_AFTER_MS: number = 5 * MINUTE_MS;
+/** Some announce another end of the API in each answer, such as in 30 days: it is told once a day. */
+const END_AGAIN_MS: number = DAY_MS;
+/** Servers that answer in turn may not agree. So many ends of one upstream are known as told. */
+const MOST_ENDS = 8;
 /** What was over for so long is no news any more. */
 export const NEWS_MS: number = DAY_MS;
 /** What is over and was told is needed only to know that: by then its incident is no news. */
@@ -100,11 +104,10 @@ function isMatched({ only }: Receiver, upstream: string | undefined, scene: Scen
 }
 
 export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: number): Plan {
+  const openNotices = [...told.notices.values()].filter(({ isOpen }) => isOpen);
   const planning = new Planning(receiver, told, scene, nowMs);
-  const open = Map.groupBy(
-    told.notices.values().filter(({ isOpen }) => isOpen),
-    ({ subject }) => subject,
-  );
+  planning.ends(openNotices.filter(({ event }) => event === "api_ending"));
+  const open = Map.groupBy(openNotices, ({ subject }) => subject);
   const bySubject = Map.groupBy(
     scene.troubles.filter(({ id, kind, upstream }) => {
       const isWanted = receiver.on.includes(kind) || told.notices.has(id);
@@ -140,6 +143,8 @@ class Planning {
   nextAtMs = Infinity;
   /** Incidents under which it was told that one flaps, while it does. */
   readonly #flaps = new Set<string>();
+  /** By upstream. */
+  readonly #endToldAtMs = new Map<string, number>();
   readonly #receiver: Receiver;
   readonly #told: Told;
   readonly #scene: Scene;
@@ -154,6 +159,15 @@ class Planning {
 
   get #hasUp(): boolean {
     return this.#receiver.on.includes("up");
+  }
+
+  /** What was told of ends of APIs. */
+  ends(told: readonly Notice[]): void {
+    for (const [upstream = "", ends] of Map.groupBy(told, (notice) => notice.upstream)) {
+      const newestFirst = ends.toSorted((one, other) => other.atMs - one.atMs);
+      this.#endToldAtMs.set(upstream, newestFirst[0]?.atMs ?? 0);
+      for (const notice of newestFirst.slice(MOST_ENDS)) this.#settle(notice);
+    }
   }
 
   /** The oldest trouble first. */
@@ -216,7 +230,9 @@ class Planning {
     }
     const isUnsure = upstream !== undefined && this.#scene.upstream(upstream)?.isUnsure === true;
     const sureAtMs = isState(kind) && isUnsure ? startedAtMs + UNSURE_MS : 0;
-    this.#due(trouble, kind, Math.max(startedAtMs + this.#afterMs(kind), sureAtMs));
+    const endToldAtMs = kind === "api_ending" ? this.#endToldAtMs.get(upstream ?? "") : undefined;
+    const againAtMs = endToldAtMs === undefined ? 0 : endToldAtMs + END_AGAIN_MS;
+    this.#due(trouble, kind, Math.max(startedAtMs + this.#afterMs(kind), sureAtMs, againAtMs));
   }
 
   /** What was told of it before we were away, if that is as it was. */
