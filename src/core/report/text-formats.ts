@@ -32,11 +32,15 @@ function plain(text: string): string {
   return escapeText(text).replaceAll(/[\\`*_[\]<>|~&#@]/g, String.raw`\$&`);
 }
 
-/** Nothing is markup, a link or a mention inside of code; only a table still ends its cells there. */
+/**
+ * Nothing is markup, a link or a mention inside of code; only a table still ends its cells there. Some readers take two
+ * backslashes for one: the number of those before a bar is odd.
+ */
 function code(text: string): string {
   const longest = [...text.matchAll(/`+/g)].reduce((most, [ticks]) => Math.max(most, ticks.length), 0);
   const fence = "`".repeat(longest + 1);
-  return `${fence} ${escapeText(text).replaceAll("|", String.raw`\|`)} ${fence}`;
+  const inCell = escapeText(text).replaceAll(/(?<!\\)(?:\\\\)*(\\?)\|/g, String.raw`$1\$&`);
+  return `${fence} ${inCell} ${fence}`;
 }
 
 /** One line for each figure, so that all tables fit into one. How it was computed stands once, under a number. */
@@ -75,13 +79,16 @@ function unitOf(cell: Cell): string {
   return typeof cell === "object" && "way" in cell ? cell.way.unit : "";
 }
 
-/** A spreadsheet takes what begins with these for a formula: behind an apostrophe it is a text. */
-const FORMULA = /^[\s]*[=+\-@\t\r|%]/;
+/**
+ * A spreadsheet takes what begins with these for a formula: behind an apostrophe it is a text. Where commas are decimal
+ * points, a semicolon may begin a cell; the wide signs are those of East Asia.
+ */
+const FORMULA = /(^|;)(?=[\s"]*[=+\-@\t\r|%\uff1d\uff0b\uff0d\uff20])/g;
 
 function csvCell(cell: Cell): string {
   if (typeof cell === "object" && "value" in cell) return String(cell.value ?? "");
   const text = escapeText(typeof cell === "string" ? cell : cell.said.join(" / "));
-  return `"${FORMULA.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
+  return `"${text.replaceAll(FORMULA, "$1'").replaceAll('"', '""')}"`;
 }
 
 export function* jsonOf({ upstreams, ...report }: Report): Generator<string> {

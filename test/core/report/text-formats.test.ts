@@ -21,6 +21,9 @@ const HOSTILE = [
   "``` `` [click](http://evil.example) ![x](http://evil.example/x.png) @channel #1 **bold**",
   "\u202Egnp.exe\n\n# A heading\r\n\u001b[31m",
   '"quoted", and, commas',
+  String.raw`\| [click](http://evil.example) \\| x \\\| y | z`,
+  "x;=cmd|' /C calc'!A0;\"=1+1; @SUM(A1)",
+  "\uff1d1+1",
 ];
 
 function reportOf(said: string): Report {
@@ -76,9 +79,12 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
     const lines = cellsOf(csv);
     for (const line of lines) {
       expect(line).toHaveLength(7);
-      for (const cell of line) expect(cell).not.toMatch(/^\s*[=+\-@|%]/);
+      for (const cell of line) expect(cell).not.toMatch(/^\s*[=+\-@|%\uff1d\uff0b\uff0d\uff20]/);
     }
     expect(csv.replaceAll("\r\n", "")).not.toMatch(/\p{Cc}|\p{Cf}/u);
+    // Where commas are decimal points, a spreadsheet takes semicolons for the ends of cells.
+    for (const cell of csv.split(/\r\n|;/))
+      expect(cell).not.toMatch(/^["\s]*[=+\-@|%\uff1d\uff0b\uff0d\uff20]/);
   });
 
   test("is a text in HTML: no tag and no attribute of it", () => {
@@ -95,6 +101,9 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
     expect(lines.length).toBe(text(markdownOf(reportOf("harmless"))).split("\n").length);
     const evidence = lines.findIndex((line) => line.startsWith("### Evidence"));
     const row = lines[evidence + 6] ?? "";
+    // To some readers a bar behind any backslash is text, to others two backslashes are one.
+    expect(row.match(/(?<!\\)\|/g)).toHaveLength(9);
+    expect(row.replaceAll(/\\[\\|]/g, "").match(/\|/g)).toHaveLength(9);
     // Outside of code, only our own words are left, and eight cells.
     const [own] = [row.replaceAll(/(`+) .*? \1(?!`)/g, "CODE")];
     expect(own).toMatch(/^\| 1 \| [^|]+ \| server error \| [^|]* \| [^|]+ \| [^|]+ \| CODE \| CODE CODE \|$/);
