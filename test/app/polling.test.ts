@@ -26,6 +26,8 @@ type Opened = {
   readonly clock: VirtualClock;
   readonly ledger: LocalLedger;
   readonly told: readonly (readonly [upstream: string, kind: string])[];
+  readonly environment: Record<string, string>;
+  readonly errors: readonly string[];
 };
 
 function opened(
@@ -34,6 +36,8 @@ function opened(
 ): Opened {
   const clock = new VirtualClock();
   const told: [string, string][] = [];
+  const environment: Record<string, string> = {};
+  const errors: string[] = [];
   const config = sampleConfig({ upstreams });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
@@ -52,11 +56,17 @@ function opened(
   const ledger = new LocalLedger(config, clock);
   const pauses = new UpstreamPauses(clock, undefined, (name) => void told.push([name, "paused"]));
   const polling = new AppPolling(config, {
-    environment: {},
+    environment,
     keys: new KnownKeys([]),
     clock,
     names: new NameResolver({ clock }),
-    log: { level: "info", debug: mute, info: mute, warn: mute, error: mute },
+    log: {
+      level: "info",
+      debug: mute,
+      info: mute,
+      warn: mute,
+      error: (_, message) => void errors.push(message),
+    },
     ledger,
     pauses,
     store,
@@ -66,7 +76,7 @@ function opened(
       throw bug;
     },
   });
-  return { polling, clock, ledger, told };
+  return { polling, clock, ledger, told, environment, errors };
 }
 
 const NO_BULLETIN = (): undefined => undefined;
@@ -275,4 +285,32 @@ test("a pause that another replica heard of is kept by all, whoever polls the up
   expect(paused()).toEqual(["ai"]);
   polling.pause("ai", 900_000);
   expect(paused()).toEqual(["ai", "ai"]);
+});
+
+test("an upstream of the fleet whose key cannot be read is tried again every five seconds, until it can or is lost", async () => {
+  const auth = { kind: "bearer", secret: { from: "env", variable: "TEST_KEY" } } as const;
+  const upstreams = ["ai", "maps"].map((name) => sampleUpstream({ name, auth }));
+  const { polling, clock, environment, errors } = opened([...upstreams, sampleUpstream({ name: "free" })]);
+  await using _ = polling;
+  const settle = async (ms: number): Promise<void> => {
+    await clock.advance(ms);
+    await polling.exclusively(() => Promise.resolve());
+  };
+  await polling.gain(
+    ["ai", "maps", "free"].map((upstream) => ({ upstream, unheldMs: undefined, view: undefined })),
+  );
+  const isPolled = (): readonly boolean[] =>
+    ["ai", "maps", "free"].map((name) => polling.recordOf(name) !== undefined);
+  expect(isPolled()).toEqual([false, false, true]);
+  expect(errors).toHaveLength(1);
+  await settle(4_000);
+  expect(errors).toHaveLength(1);
+  await settle(2_000);
+  expect(errors).toHaveLength(2);
+  await polling.drop(["maps"], "cut off");
+  environment["TEST_KEY"] = "test-key-1";
+  await settle(6_000);
+  expect(isPolled()).toEqual([true, false, true]);
+  expect(errors).toHaveLength(2);
+  await polling.drop(["ai", "free"], "cut off");
 });

