@@ -3,7 +3,8 @@ import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { fleetViews } from "../../src/app/views.ts";
-import type { Upstream } from "../../src/core/config/config.ts";
+import { Quotas } from "../../src/core/budget/quotas.ts";
+import type { Budget, Upstream } from "../../src/core/config/config.ts";
 import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
@@ -11,6 +12,7 @@ import type { RestoredUpstream, StateStore } from "../../src/core/history/state.
 import { pollStatusOf } from "../../src/core/status/status.ts";
 import {
   sampleAdvice,
+  sampleBudget,
   sampleConfig,
   sampleFleetView,
   samplePoll,
@@ -28,24 +30,37 @@ type Opened = {
   readonly told: readonly (readonly [upstream: string, kind: string])[];
   readonly environment: Record<string, string>;
   readonly errors: readonly string[];
+  readonly quotas: Quotas;
+  readonly details: readonly unknown[];
 };
 
-function opened(
-  upstreams: readonly Upstream[] = [sampleUpstream({ name: "ai" })],
-  left?: (nowMs: number) => RestoredUpstream,
-): Opened {
+type World = {
+  readonly upstreams?: readonly Upstream[];
+  readonly budgets?: readonly Budget[];
+  /** What the state file has of upstreams in an incident, by default of one. */
+  readonly left?: (nowMs: number) => RestoredUpstream;
+  readonly leftNames?: readonly string[];
+};
+
+function opened({
+  upstreams = [sampleUpstream({ name: "ai" })],
+  budgets = [sampleBudget()],
+  left,
+  leftNames = ["email"],
+}: World = {}): Opened {
   const clock = new VirtualClock();
   const told: [string, string][] = [];
   const environment: Record<string, string> = {};
   const errors: string[] = [];
-  const config = sampleConfig({ upstreams });
+  const details: unknown[] = [];
+  const config = sampleConfig({ upstreams, budgets: [...budgets] });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
     ["ai", { polls: [], failures: [], incidents: [], evidence: [], minutes: [], hours: [], values: [point] }],
   ]);
-  if (left !== undefined) restored.set("email", left(clock.wallNow()));
+  if (left !== undefined) for (const name of leftNames) restored.set(name, left(clock.wallNow()));
   const store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> = {
-    inAnIncident: left === undefined ? [] : ["email"],
+    inAnIncident: left === undefined ? [] : leftNames,
     restored: (name) => {
       const once = restored.get(name);
       restored.delete(name);
@@ -53,7 +68,8 @@ function opened(
     },
     recorderOf: (name) => ({ record: ({ kind }) => void told.push([name, kind]) }),
   };
-  const ledger = new LocalLedger(config, clock);
+  const quotas = new Quotas(clock);
+  const ledger = new LocalLedger(config, clock, quotas);
   const pauses = new UpstreamPauses(clock, undefined, (name) => void told.push([name, "paused"]));
   const polling = new AppPolling(config, {
     environment,
@@ -63,12 +79,15 @@ function opened(
     log: {
       level: "info",
       debug: mute,
-      info: mute,
+      info: (fields) => {
+        if ("cause" in fields) details.push("detail" in fields ? fields.detail : undefined);
+      },
       warn: mute,
       error: (_, message) => void errors.push(message),
     },
     ledger,
     pauses,
+    quotas,
     store,
     holdings: { has: () => true },
     stopping: new AbortController().signal,
@@ -76,7 +95,7 @@ function opened(
       throw bug;
     },
   });
-  return { polling, clock, ledger, told, environment, errors };
+  return { polling, clock, ledger, told, environment, errors, quotas, details };
 }
 
 const NO_BULLETIN = (): undefined => undefined;
@@ -117,15 +136,17 @@ test("an upstream that left the config while nothing ran: its incident ended whe
     endedAtMs: undefined,
   } as const;
   const lastPoll = (atMs: number) => pollStatusOf(samplePoll({ sentAtMs: atMs, endedAtMs: atMs }));
-  const { polling, clock, told } = opened(undefined, (nowMs) => ({
-    polls: [lastPoll(nowMs - 60_000)],
-    failures: [],
-    incidents: [{ ...incident, startedAtMs: nowMs - 120_000 }],
-    evidence: [],
-    minutes: [],
-    hours: [],
-    values: [],
-  }));
+  const { polling, clock, told } = opened({
+    left: (nowMs) => ({
+      polls: [lastPoll(nowMs - 60_000)],
+      failures: [],
+      incidents: [{ ...incident, startedAtMs: nowMs - 120_000 }],
+      evidence: [],
+      minutes: [],
+      hours: [],
+      values: [],
+    }),
+  });
   const startedMs = clock.wallNow();
   await using _ = polling;
   const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
@@ -156,15 +177,18 @@ test.each([
   async (state, outcome, incidents, agoMs) => {
     const schedule = { ...sampleUpstream().schedule, longestGapMs: 60_000 };
     const email = sampleUpstream({ name: "email", schedule });
-    const { polling, clock, told } = opened([email], (nowMs) => ({
-      polls: [{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }],
-      failures: [],
-      incidents,
-      evidence: [],
-      minutes: [],
-      hours: [],
-      values: [],
-    }));
+    const { polling, clock, told } = opened({
+      upstreams: [email],
+      left: (nowMs) => ({
+        polls: [{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }],
+        failures: [],
+        incidents,
+        evidence: [],
+        minutes: [],
+        hours: [],
+        values: [],
+      }),
+    });
     await using _ = polling;
     await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
     const { health } = polling.conditionOf(email);
@@ -184,7 +208,7 @@ test("a failure in the network is counted within a minute where no other upstrea
   const upstreams = ["ai", "email"].map((name) =>
     sampleUpstream({ name, schedule, url: `https://${name}.example/v1` }),
   );
-  const { polling, clock } = opened(upstreams);
+  const { polling, clock } = opened({ upstreams });
   await using _ = polling;
   await polling.gain(upstreams.map(({ name }) => ({ upstream: name, unheldMs: undefined, view: undefined })));
   const record = polling.recordOf("ai");
@@ -290,7 +314,9 @@ test("a pause that another replica heard of is kept by all, whoever polls the up
 test("an upstream of the fleet whose key cannot be read is tried again every five seconds, until it can or is lost", async () => {
   const auth = { kind: "bearer", secret: { from: "env", variable: "TEST_KEY" } } as const;
   const upstreams = ["ai", "maps"].map((name) => sampleUpstream({ name, auth }));
-  const { polling, clock, environment, errors } = opened([...upstreams, sampleUpstream({ name: "free" })]);
+  const { polling, clock, environment, errors } = opened({
+    upstreams: [...upstreams, sampleUpstream({ name: "free" })],
+  });
   await using _ = polling;
   const settle = async (ms: number): Promise<void> => {
     await clock.advance(ms);
@@ -313,4 +339,52 @@ test("an upstream of the fleet whose key cannot be read is tried again every fiv
   expect(isPolled()).toEqual([true, false, true]);
   expect(errors).toHaveLength(2);
   await polling.drop(["ai", "free"], "cut off");
+});
+
+test("a slot that is skipped as nothing is left of a quota says of which, and nothing where that is not known", async () => {
+  const budgets = ["account", "model"];
+  const quota = { most: 1, perMs: HOUR_MS, onExhaust: "stop" } as const;
+  for (const [budget, detail] of [
+    ["model", expect.stringContaining("1 of 1 requests used")],
+    [undefined, expect.stringContaining("1 of 1 requests used")],
+    ["account", undefined],
+  ] as const) {
+    const { polling, quotas, details } = opened({
+      upstreams: [sampleUpstream({ name: "ai", budgets })],
+      budgets: [sampleBudget({ name: "account" }), sampleBudget({ name: "model", quota })],
+    });
+    await using _ = polling;
+    await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+    const count = quotas.of("model");
+    count.end(count.send(1), 1);
+    const skipped = { kind: "slots_skipped", cause: "quota", count: 1, hadWaited: false } as const;
+    polling.recordOf("ai")?.record({ ...skipped, budget });
+    expect(details).toEqual([detail]);
+    await polling.drop(["ai"], "cut off");
+  }
+});
+
+test("of upstreams that left the config a thousand are remembered, the latest ones", async () => {
+  const names = Array.from({ length: 1_001 }, (_, index) => `gone-${index}`);
+  const incidentAt = (startedAtMs: number): RestoredUpstream => ({
+    polls: [],
+    failures: [],
+    incidents: [{ ...OPEN, upstream: "gone", startedAtMs }],
+    evidence: [],
+    minutes: [],
+    hours: [],
+    values: [],
+  });
+  const { polling } = opened({ left: (nowMs) => incidentAt(nowMs - 60_000), leftNames: names });
+  await using _ = polling;
+  const ai = sampleUpstream({ name: "ai" });
+  polling.apply(sampleConfig({ upstreams: [ai] }), new Map());
+  const back = ["gone-0", "gone-1", "gone-1000"];
+  polling.apply(
+    sampleConfig({ upstreams: [ai, ...back.map((name) => sampleUpstream({ name }))] }),
+    new Map(),
+  );
+  await polling.gain(back.map((upstream) => ({ upstream, unheldMs: undefined, view: undefined })));
+  expect(back.map((name) => polling.recordOf(name)?.history.incidents.length)).toEqual([0, 1, 1]);
+  await polling.drop(back, "cut off");
 });

@@ -9,6 +9,12 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "the client closes itself where it cannot connect; this is for a version of it that would not",
   },
   {
+    file: "src/adapters/secrets/finder.ts",
+    text: 'return code >= 0x20 && code <= 0x7e ? String.fromCharCode(code) : "";',
+    change: ">= becomes >",
+    why: "what is searched for runs of a key is searched without spaces",
+  },
+  {
     file: "src/app/polling.ts",
     text: "if (stopping.aborted || still.length === 0) return;",
     change: "|| becomes &&",
