@@ -5,7 +5,13 @@ import type { Advice } from "../../../src/core/advice/advice.ts";
 import { type BudgetFile, JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { UpstreamPauses } from "../../../src/core/budget/pauses.ts";
-import { type BudgetRecord, type Held, heldOf, recordOf } from "../../../src/core/budget/record.ts";
+import {
+  type BudgetRecord,
+  type Held,
+  heldOf,
+  NOTHING_HELD,
+  recordOf,
+} from "../../../src/core/budget/record.ts";
 import { Restraint } from "../../../src/core/budget/restraint.ts";
 import type { Budget } from "../../../src/core/config/config.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
@@ -209,6 +215,20 @@ test("a record is small, and however the wall clock was set, nothing of it lasts
     }),
     { numRuns: 300 },
   );
+});
+
+test("of the windows that were learned the latest six are kept, but none of a name without end", () => {
+  const windowOf = (key: string): Held["windows"][number] => ({
+    key,
+    limit: 60,
+    perMs: 60_000,
+    from: "policy",
+  });
+  const kept = (...keys: readonly string[]): readonly string[] =>
+    recordOf({ ...NOTHING_HELD, windows: keys.map(windowOf) }, NOW).windows.map(({ key }) => key);
+  expect(kept("a", "b")).toEqual(["a", "b"]);
+  expect(kept("a", "b", "c", "d", "e", "f", "g", "h")).toEqual(["c", "d", "e", "f", "g", "h"]);
+  expect(kept("a", "k".repeat(80), "k".repeat(81))).toEqual(["a", "k".repeat(80)]);
 });
 
 test("where the wall clock goes on, nothing of a record ends sooner than it should", () => {
