@@ -10,7 +10,7 @@ export interface Token {
   ask(waiter: TokenWaiter): TokenStanding;
   /** Asked when the lease is there: the wait for it may have been long. */
   isUsable(): boolean;
-  /** Tells how the poll that was sent with it last was answered; undefined where there was no answer. */
+  /** Tells how the poll that was sent with it last was answered; undefined where the answer does not tell, or none came. */
   judged(accepted: boolean | undefined): void;
 }
 

@@ -9,7 +9,7 @@ import {
   type HealthFold,
 } from "../../core/poll/health.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
-import type { SlotOrigin } from "../../core/poll/poll.ts";
+import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import type { BudgetRestraint, Lease, Ledger } from "../../core/budget/ledger.ts";
 import {
   type WaitReason,
@@ -241,7 +241,7 @@ export class Poller {
       if (result === undefined) return this.#endUnsent();
       const { poll, advice } = result;
       const { reason } = poll.outcome;
-      probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
+      probe.token?.judged(isTokenAccepted(poll));
       const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
       this.#finish(upstream, result, isConfirmed, bounds);
     } catch (error) {
@@ -364,6 +364,12 @@ export class Poller {
     }
     return wantsConfirmation;
   }
+}
+
+/** Undefined where the answer does not tell: who is overloaded, throttles us or is a wall may not have looked at it. */
+function isTokenAccepted({ outcome: { kind, reason } }: Poll): boolean | undefined {
+  if (reason === "unauthorized") return false;
+  return kind === "ok" || reason === "assertion" ? true : undefined;
 }
 
 /** A lease of other budgets, or for another cost, does not cover its next request. */

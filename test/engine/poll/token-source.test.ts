@@ -471,6 +471,19 @@ test("an upstream that rejects every token has one more fetched, and no further"
   expect(accepting.poller.health.state).toBe("up");
 });
 
+test.each([
+  [503, "overloaded"],
+  [429, "throttling us"],
+  [302, "sending us to its login"],
+  [403, "a wall"],
+])("a %d between two rejections accepts no token: who is %s may not have looked at it", async (status) => {
+  const world = await new World(granting(3_600)).begin();
+  const rejecting = world.watch((_token, turn) => observed(answered(turn % 2 === 1 ? 401 : status)));
+  await world.slots([rejecting], 60);
+  expect(rejecting.probe.sent.length).toBeGreaterThan(10);
+  expect(world.endpoint.sentAtMs).toHaveLength(2);
+});
+
 // After one, the next token cannot be requested yet.
 test.each([1, 6])(
   "a token that is rejected after %d polls, and cannot be renewed, is a matter of the token endpoint, not of our key",
