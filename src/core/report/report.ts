@@ -3,6 +3,7 @@
 import type { Sla, Upstream } from "../config/config.ts";
 import { UNITS_OF_MONEY } from "../config/price.ts";
 import { rowOf } from "../exchange/reasons.ts";
+import { EVIDENCE_POLLS } from "../history/incidents.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
@@ -171,9 +172,8 @@ export function upstreamReport(
     months: sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsIn(month), sla, nowMs)),
     costs: costsIn(kept.flatMap(({ costs }) => costs)),
     get incidents() {
-      return kept
-        .flatMap((each) => each.incidents())
-        .sort((one, other) => one.startedAtMs - other.startedAtMs)
+      return joined(kept.flatMap((each) => each.incidents()))
+        .toSorted((one, other) => one.startedAtMs - other.startedAtMs)
         .map((incident) => incidentOf(incident, period, nowMs))
         .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs);
     },
@@ -185,6 +185,23 @@ export function upstreamReport(
       }));
     },
   };
+}
+
+/** One that another replica went on with is in the files of both: whoever saw it last knows how it ended. */
+function joined(incidents: readonly KeptIncident[]): readonly KeptIncident[] {
+  const alike = Map.groupBy(incidents, ({ startedAtMs }) => startedAtMs);
+  return [...alike.values()].flatMap((some) => {
+    const last = some.reduce((one, other) => (other.seenAtMs > one.seenAtMs ? other : one));
+    if (some.length === 1) return last;
+    const polls = Math.max(...some.map((each) => each.polls));
+    const evidence = some.flatMap((each) => each.evidence).sort((one, other) => one.atMs - other.atMs);
+    const firstKept = EVIDENCE_POLLS - 1;
+    return {
+      ...last,
+      polls,
+      evidence: [...evidence.slice(0, firstKept), ...evidence.slice(firstKept).slice(-1)],
+    };
+  });
 }
 
 type Range = Pick<Span, "fromMs" | "toMs">;
@@ -255,7 +272,8 @@ function monthOf(
   const { name, fromMs, toMs, isWhole } = month;
   const isOver = toMs <= nowMs;
   const minutes = Math.floor((Math.min(toMs, nowMs) - fromMs) / MINUTE_MS);
-  const availability = minutes === 0 ? 1 : 1 - badMinutes / minutes;
+  // 1 - 0.07 is less than 0.93: a quotient of whole numbers is as exact as what the config says.
+  const availability = minutes === 0 ? 1 : (minutes - badMinutes) / minutes;
   const due = sla.credits
     ?.filter(({ below }) => availability < below)
     .sort((one, other) => one.below - other.below);
@@ -270,7 +288,7 @@ function monthOf(
     watchedMinutes,
     badMinutes,
     availability,
-    availabilityOfWatched: watchedMinutes === 0 ? undefined : 1 - badMinutes / watchedMinutes,
+    availabilityOfWatched: watchedMinutes === 0 ? undefined : (watchedMinutes - badMinutes) / watchedMinutes,
     isKept: availability >= sla.atLeast,
     credit,
     claimUntilMs:
