@@ -66,6 +66,8 @@ export type Telled = {
   readonly closesById: boolean;
 };
 const LONGEST_LINE = 400;
+/** Ten names of upstreams are no longer. */
+const LONGEST_LISTING = 1_000;
 
 /** What is alike is one message. */
 export function tellingsOf(telled: Telled): readonly Telling[] {
@@ -110,7 +112,9 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
     of,
     side: said.side,
     title: isReminder ? `Still: ${said.title}` : said.title,
-    lines: said.lines.filter((line) => line !== "").map((line) => oneLine(line, LONGEST_LINE)),
+    lines: said.lines
+      .filter((line) => line !== "")
+      .map((line) => oneLine(line, isOne ? LONGEST_LINE : LONGEST_LISTING)),
     link: pageUrl === undefined ? undefined : `${pageUrl}${path}`,
   };
 }

@@ -39,9 +39,12 @@ export function textOf({ lines }: Pick<Message, "lines">): string {
   return lines.join("\n");
 }
 
+/** Also of a name in letters of any language, and of an address. `1.5 s` is neither. */
+const LINK = /:\/\/|@|www\.|(?<=[\p{L}\p{N}_-])[.\u3002\uff0e\uff61](?=\p{L})|(?<=\.\d+)\.(?=\d)/giu;
+
 /** Who shows it makes links of what looks like one: a space that nobody sees keeps these from it. */
 export function withoutLinks(text: string): string {
-  return text.replaceAll(/:\/\/|@|www\.|(?<=\w)\.(?=[a-z])/gi, "$&\u200b");
+  return text.replaceAll(LINK, "$&\u200b");
 }
 
 export function msOf(seconds: unknown): number | undefined {

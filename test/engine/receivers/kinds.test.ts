@@ -232,6 +232,28 @@ test("what looks like a link or a mention is none any more, and reads the same",
   );
 });
 
+test.each([
+  ["203.0.113.5/login", "203.0.\u200b113.\u200b5/login"],
+  ["пример.рф", "пример.\u200bрф"],
+  ["例え。テスト", "例え。\u200bテスト"],
+  ["evil-.example", "evil-.\u200bexample"],
+])("an address or a name in other letters is no link either: %s", (text, shown) => {
+  expect(withoutLinks(text)).toBe(shown);
+});
+
+test.each(["It lasted 1.5 s.", "Status 503. It is them.", "99.95 % of 1.000.", "v2. Then."])(
+  "what is no link stays as it is: %s",
+  (text) => {
+    expect(withoutLinks(text)).toBe(text);
+  },
+);
+
+test("ten names are told, and how many more there are, however long they are", () => {
+  const [listed] = manyDown(200, "u").lines;
+  expect(listed?.split(", ")).toHaveLength(10);
+  expect(listed).toMatch(/0009 and 190 more\.$/);
+});
+
 test("a webhook is sent what its schema says, signed with its key", async () => {
   const file = await readFile(join(import.meta.dirname, "../../../config/notification.schema.json"), "utf8");
   const ajv = new Ajv2020({ strict: false, formats: { "date-time": true, uri: true } });
