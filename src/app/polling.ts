@@ -193,6 +193,10 @@ export class AppPolling implements AsyncDisposable {
     for (const [name, probe] of probes) if (!names.has(name)) void probe.close();
     this.#applied = { ...config, upstreams: polled };
     this.#supervisor.apply(this.#applied, probes);
+    for (const { name, schedule } of polled) {
+      const history = this.#records.get(name)?.history;
+      if (history !== undefined) history.longestGapMs = schedule.longestGapMs;
+    }
     this.#tokens.keep(config.upstreams);
     this.#dropRecords();
   }

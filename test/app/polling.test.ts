@@ -16,6 +16,7 @@ import {
   sampleConfig,
   sampleFleetView,
   samplePoll,
+  sampleSchedule,
   sampleUpstream,
 } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
@@ -200,6 +201,18 @@ test.each([
     void polling.drop(["email"], "cut off");
   },
 );
+
+test("how long an incident goes on unseen follows the schedule of the present config", async () => {
+  const { polling } = opened();
+  await using _ = polling;
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  const history = polling.recordOf("ai")?.history;
+  expect(history?.longestGapMs).toBe(sampleUpstream().schedule.longestGapMs);
+  const schedule = sampleSchedule(12 * HOUR_MS);
+  polling.apply(sampleConfig({ upstreams: [sampleUpstream({ name: "ai", schedule })] }), new Map());
+  expect(history?.longestGapMs).toBe(12 * HOUR_MS);
+  void polling.drop(["ai"], "cut off");
+});
 
 const UPSTREAM = sampleUpstream({ name: "ai" });
 

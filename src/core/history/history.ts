@@ -1,5 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
-import { Evidence, Incidents } from "./incidents.ts";
+import { Evidence, Incidents, unseenAfterMs } from "./incidents.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
@@ -42,6 +42,8 @@ export class History implements Recorder {
   /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
   announcement: Announcement | undefined;
   readonly values: KeptValues;
+  /** Between two slots, by the present config. */
+  longestGapMs: number = Infinity;
 
   /** `values` are newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
   constructor(
@@ -146,14 +148,27 @@ export class History implements Recorder {
   }
 
   #polled(poll: Poll): void {
+    const afterMs = unseenAfterMs(this.longestGapMs, this.#askedSlots);
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.announcement = poll.announcement;
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    const sinceMs = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
+    if (sinceMs !== undefined) {
+      this.sinceMs = sinceMs;
+      this.evidence.end();
+    }
     this.evidence.polled(status);
-    this.#incidents.polled(poll.outcome, poll.endedAtMs);
+  }
+
+  /** Skipped since the last poll, as the upstream asked for it: its state is known by what it said. */
+  get #askedSlots(): number {
+    let asked = 0;
+    for (const { cause, count } of this.#skippedSincePoll?.values() ?? [])
+      if (cause === "backoff" || cause === "yield") asked += count;
+    return asked;
   }
 
   #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {

@@ -23,8 +23,13 @@ export function seenUntil(
   const [newest, ...older] = incidents;
   if (newest === undefined || newest.endedAtMs !== undefined) return incidents;
   const seenAtMs = Math.max(newest.startedAtMs, lastPollAtMs ?? 0);
-  if (nowMs - seenAtMs <= 3 * longestGapMs + PAUSED_MS) return incidents;
+  if (nowMs - seenAtMs <= unseenAfterMs(longestGapMs)) return incidents;
   return [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older];
+}
+
+/** After so long without a poll, nobody has looked: but for as many slots as the upstream itself asked us to skip. */
+export function unseenAfterMs(longestGapMs: number, askedSlots = 0): number {
+  return (SLOTS_UNTIL_UNKNOWN + askedSlots) * longestGapMs + PAUSED_MS;
 }
 
 /** How another process saw an upstream last. */
@@ -81,6 +86,9 @@ export class Incidents {
   /** The failed polls since the last ok, while no incident is open. */
   #failing: { readonly sinceMs: number; polls: number } | undefined;
   #isUnwatched = false;
+  #isUnknown = false;
+  /** When a poll told something of the upstream last. */
+  #seenAtMs: number | undefined;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
@@ -96,14 +104,34 @@ export class Incidents {
       .reverse();
   }
 
-  polled({ kind, reason }: PollOutcome, endedAtMs: number): void {
+  /** Returns since when it has been so, if that is another incident now: nobody looked for so long that the last one is over. */
+  polled({ kind, reason }: PollOutcome, endedAtMs: number, afterMs: number = Infinity): number | undefined {
+    const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, afterMs);
     if (kind === "ok") {
       this.#failing = undefined;
-      return;
+      return undefined;
     }
     this.#lastReason = reason;
+    if (former !== undefined && !this.#isUnknown) {
+      const state = kind === "throttled" ? kind : former.state;
+      this.#open = { state, reason, startedAtMs: endedAtMs, confirmedAtMs: endedAtMs, polls: 1 };
+      return endedAtMs;
+    }
     if (this.#open !== undefined) this.#open.polls += 1;
     else if (kind !== "ours") (this.#failing ??= { sinceMs: endedAtMs, polls: 0 }).polls += 1;
+    return undefined;
+  }
+
+  /** Where nobody looked for longer than this, what failed before may have been over meanwhile. Returns what was open. */
+  #endUnseen(nowMs: number, afterMs: number): Open | undefined {
+    const seenAtMs = this.#seenAtMs ?? nowMs;
+    this.#seenAtMs = nowMs;
+    if (nowMs - seenAtMs <= afterMs) return undefined;
+    const open = this.#open;
+    this.#open = undefined;
+    this.#failing = undefined;
+    if (open !== undefined) this.#end(open, Math.max(open.startedAtMs, seenAtMs), true);
+    return open;
   }
 
   /** What was ours makes an incident that it led to ours; one that began before is theirs. */
@@ -124,6 +152,7 @@ export class Incidents {
   healthChanged({ from, to, atMs }: HealthChange): number {
     if (this.#isUnwatched) return atMs;
     const severity = SEVERITY.indexOf(to);
+    this.#isUnknown = to === "unknown";
     // What failed before nobody looked may have been over meanwhile.
     if (to === "unknown") this.#failing = undefined;
     if (severity >= 0) {
@@ -148,12 +177,12 @@ export class Incidents {
   unwatched(seenAtMs: number | undefined): void {
     this.#isUnwatched = true;
     if (this.#open === undefined) return;
-    this.#end(this.#open, Math.max(this.#open.startedAtMs, seenAtMs ?? 0));
+    this.#end(this.#open, Math.max(this.#open.startedAtMs, seenAtMs ?? 0), true);
     this.#open = undefined;
   }
 
-  #end(open: Open, endedAtMs: number): void {
-    this.#ended.push({ ...this.#shown(open), endedAtMs, ...(this.#isUnwatched && { isUnwatched: true }) });
+  #end(open: Open, endedAtMs: number, isUnwatched = false): void {
+    this.#ended.push({ ...this.#shown(open), endedAtMs, ...(isUnwatched && { isUnwatched }) });
     if (this.#ended.length > INCIDENTS_KEPT) this.#ended.shift();
   }
 
@@ -193,6 +222,11 @@ export class Evidence {
     if (poll.outcome === "ok" || poll.outcome === "ours") return;
     this.polls = this.#isOver ? [poll] : [...this.polls.slice(0, FIRST_KEPT), poll];
     this.#isOver = false;
+  }
+
+  /** What fails next is another incident. */
+  end(): void {
+    this.#isOver = true;
   }
 
   /** It was ours after all. */

@@ -148,3 +148,25 @@ test("slots that were skipped are counted by cause, and by the budget that held 
     { cause: "missed", count: 1 },
   ]);
 });
+
+test("an incident goes on in a pause that the upstream asked for, and ends where nobody looked for as long", () => {
+  const history = (cause: "backoff" | "quota"): History => {
+    const kept = new History("email", START_MS);
+    kept.longestGapMs = HOUR_MS;
+    const rate = outcomeOf("rate");
+    recordPoll(kept, pollAt(START_MS, rate));
+    kept.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
+    kept.record({ kind: "slots_skipped", cause, count: 11, hadWaited: false });
+    recordPoll(kept, pollAt(START_MS + 12 * HOUR_MS, rate));
+    return kept;
+  };
+  expect(history("backoff").incidents).toMatchObject([{ startedAtMs: START_MS, polls: 2 }]);
+  expect(history("backoff").sinceMs).toBe(START_MS);
+  const unseen = history("quota");
+  expect(unseen.incidents).toMatchObject([
+    { startedAtMs: START_MS + 12 * HOUR_MS, endedAtMs: undefined },
+    { startedAtMs: START_MS, endedAtMs: START_MS, isUnwatched: true },
+  ]);
+  expect(unseen.sinceMs).toBe(START_MS + 12 * HOUR_MS);
+  expect(unseen.evidence.polls).toHaveLength(1);
+});

@@ -182,6 +182,52 @@ describe("an incident that was open when the process ended", () => {
   });
 });
 
+describe("where nobody looked for long, as the machine slept", () => {
+  const HOUR_MS = 3_600_000;
+  const cut = incident({ endedAtMs: 61_000, isUnwatched: true });
+
+  function downSince(atMs: number): Incidents {
+    const incidents = new Incidents("email");
+    for (const polledAtMs of [atMs, atMs + 60_000]) incidents.polled(failed("timeout"), polledAtMs, HOUR_MS);
+    incidents.healthChanged(to("down", atMs + 60_000));
+    return incidents;
+  }
+
+  test("an incident ended when it was seen last, and is over if the next poll is ok", () => {
+    const incidents = downSince(1_000);
+    // It was under way meanwhile.
+    incidents.polled(failed("suspended"), 9 * HOUR_MS, HOUR_MS);
+    incidents.polled(OK, 9 * HOUR_MS + 15_000, HOUR_MS);
+    incidents.healthChanged({ from: "down", to: "up", atMs: 9 * HOUR_MS + 15_000 });
+    expect(incidents.all).toEqual([incident({ ...cut, polls: 3 })]);
+  });
+
+  test("it is another one if it fails still, since then", () => {
+    const incidents = downSince(1_000);
+    expect(incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS)).toBe(9 * HOUR_MS);
+    expect(incidents.polled(failed("dns"), 9 * HOUR_MS + 15_000, HOUR_MS)).toBeUndefined();
+    expect(incidents.all).toEqual([incident({ reason: "dns", startedAtMs: 9 * HOUR_MS }), cut]);
+  });
+
+  test("it is another one only once that is confirmed, where its state was unknown by then", () => {
+    const incidents = downSince(1_000);
+    incidents.healthChanged({ from: "down", to: "unknown", atMs: HOUR_MS });
+    incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS);
+    expect(incidents.all).toEqual([cut]);
+    incidents.polled(failed("dns"), 9 * HOUR_MS + 1_000, HOUR_MS);
+    incidents.healthChanged({ from: "unknown", to: "down", atMs: 9 * HOUR_MS + 1_000 });
+    expect(incidents.all).toEqual([incident({ reason: "dns", startedAtMs: 9 * HOUR_MS }), cut]);
+  });
+
+  test("a failure that was not confirmed before is not its beginning", () => {
+    const incidents = new Incidents("email");
+    incidents.polled(failed("dns"), 1_000, HOUR_MS);
+    incidents.polled(failed("timeout"), 9 * HOUR_MS, HOUR_MS);
+    incidents.healthChanged(to("down", 9 * HOUR_MS));
+    expect(incidents.all).toEqual([incident({ startedAtMs: 9 * HOUR_MS, polls: 1 })]);
+  });
+});
+
 describe("how an upstream was seen last", () => {
   const polls = (...outcomes: readonly Outcome[]): readonly PollStatus[] =>
     outcomes.map((outcome, place) => samplePollStatus({ outcome, atMs: 1_000 * (place + 1) }));
