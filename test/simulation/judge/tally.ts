@@ -17,6 +17,8 @@ export class Tally implements Recorder {
   polls = 0;
   skipped = 0;
   ok = 0;
+  /** Before they leave. */
+  connecting = 0;
   /** Requests that were seen to leave, whoever sent them. */
   sent = 0;
   /** Of those, the ones that came to an end. */
@@ -83,7 +85,7 @@ export class Tally implements Recorder {
       return `${this.slots} slots are not ${this.polls} polls + ${this.inFlight} in flight + ${this.skipped} skipped`;
     }
     const ended = this.polls + this.unsent;
-    if (this.sent !== ended + this.inFlight || this.ended !== ended) {
+    if (this.sent + this.connecting !== ended + this.inFlight || this.ended !== ended) {
       const told = `${this.polls} polls and ${this.inFlight} in flight were told of`;
       return `${this.sent} requests left and ${this.ended} of them ended, but ${told}`;
     }

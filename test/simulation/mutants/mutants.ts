@@ -62,6 +62,12 @@ export const MUTANTS: readonly Mutant[] = [
     wrapProbe: retrying,
   },
   {
+    name: "a poll that connects when a pause comes is sent",
+    tempers: ["stormy"],
+    caughtAs: ["pause"],
+    wrapProbe: (probe) => ({ ...probe, poll: (signal) => probe.poll(signal) }),
+  },
+  {
     name: "a cold start waits for no gap",
     tempers: ["looping"],
     caughtAs: ["limit"],

@@ -1,5 +1,6 @@
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Probe } from "../../../src/core/poll/ports.ts";
 import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
@@ -17,6 +18,7 @@ export type LifeParts = {
   readonly clock: LifeClock;
   readonly worldNowMs: () => number;
   readonly network: Network;
+  readonly connectMsOf: (upstream: Upstream) => number;
   readonly mutation: Mutation;
   onViolation(kind: "starving" | "bug", text: string): void;
 };
@@ -124,8 +126,45 @@ export class Life {
   #probeFor(upstream: Upstream): Probe {
     const { network, clock, number, mutation } = this.#parts;
     const credentials = credentialsOf(this.#setup, upstream);
-    const sender = { life: number, clock, upstream, credentials };
-    const probe: Probe = { poll: (signal) => network.send(sender, signal), close: () => Promise.resolve() };
+    const sender = { life: number, clock, upstream, credentials, setup: this.#setup };
+    const probe: Probe = {
+      poll: async (signal, mayWrite = () => true) => {
+        const tookMs = await this.#connected(upstream, signal, mayWrite);
+        if (tookMs === undefined) return UNSENT;
+        const timeoutMs = upstream.timeoutMs - tookMs;
+        return network.send({ ...sender, upstream: { ...upstream, timeoutMs } }, signal);
+      },
+      close: () => Promise.resolve(),
+    };
     return mutation.wrapProbe?.(probe, clock) ?? probe;
   }
+
+  /** How long it took to connect; undefined where nothing may be sent any more. */
+  async #connected(
+    upstream: Upstream,
+    signal: AbortSignal,
+    mayWrite: () => boolean,
+  ): Promise<number | undefined> {
+    const { clock, connectMsOf } = this.#parts;
+    const connectMs = connectMsOf(upstream);
+    if (connectMs === 0) return 0;
+    const tally = this.tallyOf(upstream.name);
+    const beganMs = clock.now();
+    tally.connecting += 1;
+    await clock.sleep(connectMs, signal);
+    tally.connecting -= 1;
+    const tookMs = clock.now() - beganMs;
+    if (!signal.aborted && tookMs < upstream.timeoutMs && mayWrite()) return tookMs;
+    tally.sent += 1;
+    tally.ended += 1;
+    return undefined;
+  }
 }
+
+const UNSENT: Observation = {
+  exchange: { kind: "broken", fault: "timeout", detail: "", sent: false, head: undefined },
+  durationMs: 0,
+  phasesMs: {},
+  certificateExpiresAtMs: undefined,
+  withoutKeys: String,
+};

@@ -6,6 +6,7 @@ import type { Dice } from "../generate/dice.ts";
 import type { Fate } from "./fate.ts";
 import type { Flight } from "./flight.ts";
 import type { LifeClock } from "./life-clock.ts";
+import type { Setup } from "./scenario.ts";
 
 /** Whoever sends: an upstream of one life, and the keys that count its requests, one for each of its budgets. */
 export type Sender = {
@@ -13,6 +14,8 @@ export type Sender = {
   readonly clock: LifeClock;
   readonly upstream: Upstream;
   readonly credentials: readonly string[];
+  /** As it was when its probe was made: a reload may come while it connects. */
+  readonly setup?: Setup;
 };
 
 /** The world around the network. */

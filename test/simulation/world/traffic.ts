@@ -1,3 +1,4 @@
+import type { Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange } from "../../../src/core/exchange/exchange.ts";
 import type { VirtualClock } from "../../support/virtual/clock.ts";
 import type { Words } from "./answers.ts";
@@ -12,6 +13,9 @@ import { accountOf } from "./setup.ts";
 import type { Story } from "../story/story.ts";
 import { termsOf } from "./terms.ts";
 import type { ViolationKind } from "../judge/violation.ts";
+
+/** So many of the upstreams are. */
+const FAR = 0.3;
 
 type Storm = Extract<Happening, { kind: "weather" }>;
 
@@ -42,6 +46,8 @@ export class Traffic implements Surroundings {
   readonly #parts: TrafficParts;
   readonly #judges: ReadonlyMap<string, CredentialJudge>;
   readonly #roadDice: ReadonlyMap<string, Dice>;
+  /** Of upstreams that are far: to connect takes them a while. */
+  readonly #farDice: ReadonlyMap<string, Dice>;
   readonly #storms = new Set<Storm>();
   #sent = 0;
   #fingerprint = 0;
@@ -54,6 +60,8 @@ export class Traffic implements Surroundings {
     this.#judges = new Map(scenario.credentials.map((each) => [each.id, new CredentialJudge(each, setups)]));
     const names = setups.flatMap(({ upstreams }) => upstreams.map(({ name }) => name));
     this.#roadDice = new Map(names.map((name) => [name, dice.fork(`road of ${name}`)]));
+    const connecting = names.map((name) => [name, dice.fork(`connections of ${name}`)] as const);
+    this.#farDice = new Map(connecting.filter(([, own]) => own.chance(FAR)));
   }
 
   get requests(): number {
@@ -70,7 +78,12 @@ export class Traffic implements Surroundings {
     this.clock.after(storm.forMs, () => void this.#storms.delete(storm));
   }
 
-  sent({ life: number, upstream, credentials }: Sender): Flight {
+  connectMsOf({ name, timeoutMs }: Upstream): number {
+    const dice = this.clock.now() < this.#parts.calmFromMs ? this.#farDice.get(name) : undefined;
+    return dice?.pick([0, dice.between(0, timeoutMs / 2)]) ?? 0;
+  }
+
+  sent({ life: number, upstream, credentials, setup }: Sender): Flight {
     const life = this.#parts.lifeOf(number);
     const { name } = upstream;
     const nowMs = this.clock.now();
@@ -88,8 +101,8 @@ export class Traffic implements Surroundings {
         this.#parts.violate("pause", `${name} sends a request ${earlyMs} ms before the end of a pause`);
       }
       const credential = credentials[index] ?? "";
-      const terms = termsOf(life.setup, credential);
-      const account = accountOf(life.setup, budget);
+      const terms = termsOf(life.setup, credential) ?? (setup && termsOf(setup, credential));
+      const account = accountOf(life.setup, budget) ?? (setup && accountOf(setup, budget));
       if (terms === undefined || account === undefined)
         throw new Error(`cannot send: ${name} must draw on known budgets, received ${budget}`);
       const loweredCaps = life.heard.loweredCaps(account.budget, nowMs);

@@ -97,6 +97,7 @@ export class World {
       clock: new LifeClock(this.clock, dice.whole(0, 10_000_000), lag),
       worldNowMs: () => this.clock.now(),
       network: this.#network,
+      connectMsOf: (upstream) => this.traffic.connectMsOf(upstream),
       mutation: this.#mutation,
       onViolation: (kind, text) => this.#violate(kind, text),
     });
