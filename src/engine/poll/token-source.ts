@@ -179,6 +179,17 @@ export class TokenSource {
     return mostSince(held.requestedAt, momentOf(this.#parts.clock)) < held.usableMs;
   }
 
+  /** A pause may have come while the request was connecting. One that is closed may be on budgets that nobody knows. */
+  get #isPaused(): boolean {
+    const { ledger, budgets, clock } = this.#parts;
+    return !this.#closing.signal.aborted && ledger.restraint(budgets).pausedUntilMs > clock.now();
+  }
+
+  /** Nobody waits for this: the probe reads it too, and gives up where the file system hangs. */
+  async #noteSecret(): Promise<void> {
+    this.#secret = await this.#parts.secret();
+  }
+
   /** Another secret is a reason to ask again: not to wait as long as the last one failed. */
   async #lookAtSecret(): Promise<void> {
     const used = this.#secret;
@@ -253,15 +264,24 @@ export class TokenSource {
   async #send(lease: Lease): Promise<void> {
     const { clock, probe } = this.#parts;
     const requestedAt = momentOf(clock);
+    const lastSentMs = this.#lastSentMs;
     this.#lastSentMs = requestedAt.nowMs;
+    void this.#noteSecret().catch(this.#parts.onBug);
+    let hadRight = true;
+    const mayWrite = (): boolean => (hadRight = lease.isUsable() && !this.#isPaused);
     let observation: Observation | undefined;
     try {
-      this.#secret = await this.#parts.secret();
-      observation = await probe.poll(this.#closing.signal, () => lease.isUsable());
+      observation = await probe.poll(this.#closing.signal, mayWrite);
     } catch (error) {
       this.#parts.onBug(error);
     }
     lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
+    if (!hadRight) {
+      // Nothing was sent, and nobody has failed: whoever waits asks again, and the next lease comes after the pause.
+      this.#lastSentMs = lastSentMs;
+      this.#settle();
+      return;
+    }
     if (observation === undefined) {
       this.#failed({
         detail: "no access token: pacewatch failed at its request: see its log",

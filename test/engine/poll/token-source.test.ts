@@ -10,7 +10,14 @@ import { TokenSource, type UpstreamToken } from "../../../src/engine/poll/token-
 import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
-import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import {
+  answered,
+  observed,
+  sampleAdvice,
+  sampleBudget,
+  sampleConfig,
+  sampleUpstream,
+} from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 /** A probe that sends the token it finds, and tells which. */
@@ -67,7 +74,7 @@ type Watched = { readonly poller: Poller; readonly recorder: StoryRecorder; read
 class World {
   readonly clock = new VirtualClock();
   readonly learned: string[] = [];
-  secret = "test-key-1";
+  secret: string | Promise<string> = "test-key-1";
   readonly warnings: object[] = [];
   readonly bugs: unknown[] = [];
   readonly endpoint: FakeProbe;
@@ -92,7 +99,7 @@ class World {
   }
 
   /** The token of one more client. */
-  openSource(endpoint: FakeProbe): TokenSource {
+  openSource(endpoint: Probe): TokenSource {
     const mute = (): void => {};
     return new TokenSource({
       clock: this.clock,
@@ -554,6 +561,60 @@ test("shutdown while a token is fetched ends at once, and every lease is settled
   expect(world.warnings).toEqual([]);
   await world.clock.advance(61_000);
   expect(world.ledger.state("api")?.rates[0]?.leases).toBe(0);
+});
+
+/** Takes its time to connect, and then asks whether it may still write. */
+class ConnectingProbe implements Probe {
+  readonly #fake: FakeProbe;
+  readonly #clock: VirtualClock;
+
+  constructor(fake: FakeProbe, clock: VirtualClock) {
+    this.#fake = fake;
+    this.#clock = clock;
+  }
+
+  async poll(signal: AbortSignal, mayWrite: () => boolean = () => true): Promise<Observation> {
+    await this.#clock.sleep(5_000, signal);
+    if (mayWrite()) return this.#fake.poll(signal);
+    const detail = "nothing was sent: the right to send ended first";
+    return observed({ kind: "broken", fault: "timeout", detail, sent: false, head: undefined });
+  }
+
+  close(): Promise<void> {
+    return this.#fake.close();
+  }
+}
+
+test("a token request that still connects when a pause comes is sent after it, and has not failed", async () => {
+  const world = await new World(granting(3_600)).begin();
+  const source = world.openSource(new ConnectingProbe(world.endpoint, world.clock));
+  const watched = world.watch(undefined, {}, source);
+  watched.poller.slot("schedule", world.clock.now());
+  await world.clock.advance(2_000);
+  const pausedUntilMs = world.clock.now() + 20_000;
+  world.ledger.applyAdvice(
+    ["api"],
+    sampleAdvice({ pause: { scope: "budget", forMs: 20_000, source: "retry_after" } }),
+  );
+  await world.clock.advance(40_000);
+  expect(world.endpoint.sentAtMs).toHaveLength(1);
+  expect(world.endpoint.sentAtMs[0]).toBeGreaterThanOrEqual(pausedUntilMs);
+  expect(watched.recorder.story).toEqual(["schedule ok", "unknown -> up"]);
+  expect(world.warnings).toEqual([]);
+});
+
+test("a secret whose file system hangs keeps neither the slots nor the shutdown waiting", async () => {
+  const world = new World(() => observed(HANGING, 10_000));
+  world.secret = new Promise(() => {});
+  await world.begin();
+  const watched = world.watch();
+  await world.slots([watched], 1);
+  expect(watched.recorder.story).toEqual(["schedule rejected"]);
+  await world.slots([watched], 4);
+  const stopped = Promise.all([watched.poller.stop(10_000), world.source.close()]);
+  await world.clock.advance(0);
+  await stopped;
+  expect(watched.recorder.closes()).toBe(true);
 });
 
 test("an upstream that leaves takes its waiting token request with it", async () => {
