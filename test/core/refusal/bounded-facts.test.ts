@@ -48,3 +48,13 @@ test("of codes in headers, so many are read as a body may have, and no more", ()
   const { codes } = factsOfAnswer(head, Buffer.from(""), () => ({ kind: "empty" }));
   expect(codes).toHaveLength(REFUSAL_CODES);
 });
+
+test.each(["<", "<b", "<style", "<style>p { color: red", "<script>quota()</scri"])(
+  "a page that ends within %s says what it says without that",
+  (end) => {
+    const sentencesOf = (page: string): unknown =>
+      factsOf(Buffer.from(page), () => ({ kind: "not_json" }), false, []).sentences;
+    const page = "<h1>Too many requests</h1>";
+    expect(sentencesOf(`${page}${end}`)).toEqual(sentencesOf(page));
+  },
+);

@@ -26,6 +26,7 @@ test("an upstream that is down is told once the wait for others is over, and tha
   expect(world.told()).toEqual(["down email", "up email"]);
   const [down, up] = world.heard;
   expect(up?.message.incident).toBe(down?.message.incident);
+  expect(down?.message.link).toBe("https://pacewatch.example/upstreams/email");
   await world.clock.advance(HOUR_MS);
   expect(world.heard).toHaveLength(2);
 });
@@ -52,6 +53,7 @@ test("200 upstreams that fall within 30 s are one message: ten names, and how ma
   expect(title).toBe("200 upstreams are down");
   expect(lines[0]).toBe(`${names(10).join(", ")} and 190 more.`);
   expect(lines.at(-1)).toBe("200 of 201 upstreams are down now.");
+  expect(world.heard[0]?.message.link).toBe("https://pacewatch.example/");
 });
 
 test("an upstream that flaps is one message that says so, and one when it is steady again", async () => {
