@@ -170,3 +170,13 @@ test("a period of which nothing was watched says so, and names the present month
   expect(text(reportPage(report))).toContain(sentence);
   expect(text(reportPage(reportOf("broken")))).not.toContain("Nothing was watched");
 });
+
+test("a report says by its title on what it is: one upstream by its name, else how many", () => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const titleOf = (upstreams: Report["upstreams"]): string =>
+    [...markdownOf({ version: 1, atMs: NOW_MS, upstreams })].join("").split("\n", 1).join();
+  expect(titleOf([only])).toContain(`Report on ${only.upstream},`);
+  expect(titleOf([only, only])).toContain("Report on 2 upstreams,");
+  expect(titleOf([])).toContain("Report on 0 upstreams");
+});
