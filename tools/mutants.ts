@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { chooseMutants, folderOf, type Mutant } from "./mutants/choose.ts";
 import { copyOf } from "./mutants/copy.ts";
 import { EQUIVALENTS } from "./mutants/equivalents.ts";
-import { Greens, judge, runTests, stepsFor, type Verdict } from "./mutants/judge.ts";
+import { Greens, importersOf, judge, runTests, stepsFor, type Verdict } from "./mutants/judge.ts";
 import { lineOf, shortfalls, tableOf } from "./mutants/report.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -68,13 +68,17 @@ async function main(): Promise<number> {
 }
 
 async function sourcesOf(folders: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const sources = new Map<string, string>();
-  for await (const file of glob("src/*/**/*.ts", { cwd: ROOT })) {
-    const folder = folderOf(file);
-    if (folders.length > 0 && !folders.includes(folder)) continue;
-    sources.set(file, await readFile(join(ROOT, file), "utf8"));
-  }
-  return sources;
+  const sources = await textsOf("src/*/**/*.ts");
+  if (folders.length === 0) return sources;
+  return new Map([...sources].filter(([file]) => folders.includes(folderOf(file))));
+}
+
+/** By path from the root. */
+async function textsOf(pattern: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for await (const file of glob(pattern, { cwd: ROOT }))
+    texts.set(file, await readFile(join(ROOT, file), "utf8"));
+  return texts;
 }
 
 /** Each copy takes the next change when it is done with one. */
@@ -87,13 +91,15 @@ async function judged(
   const roots = await Promise.all(
     Array.from({ length: jobs }, async () => copies.use(await copyOf(ROOT)).root),
   );
+  const tests = await textsOf("test/**/*.test.ts");
   const greens = new Greens(runTests);
   const waiting = [...mutants];
   const verdicts: Verdict[] = [];
   await Promise.all(
     roots.map(async (root) => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const verdict = await judge(next, root, stepsFor(next.file, withLong), runTests, greens);
+        const steps = stepsFor(next.file, withLong, importersOf(next.file, tests));
+        const verdict = await judge(next, root, steps, runTests, greens);
         verdicts.push(verdict);
         console.log(lineOf(verdict));
       }

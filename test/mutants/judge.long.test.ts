@@ -5,7 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { chooseMutants, type Equivalent, folderOf } from "../../tools/mutants/choose.ts";
-import { judge, type Run, type Step, stepsFor, type Verdict } from "../../tools/mutants/judge.ts";
+import {
+  importersOf,
+  judge,
+  type Run,
+  type Step,
+  stepsFor,
+  type Verdict,
+} from "../../tools/mutants/judge.ts";
 import { lineOf, shortfalls, tableOf } from "../../tools/mutants/report.ts";
 
 const FILE = "src/core/sums/sign.ts";
@@ -140,4 +147,17 @@ test("what is nearest runs first, and the long tests last or not at all", () => 
   expect(steps[0]?.args).toContain("test/core/budget/");
   expect(steps[1]?.args).toContain("src/core/budget/leases.ts");
   expect(stepsFor("src/core/budget/leases.ts", false)).toEqual(steps.slice(0, 3));
+});
+
+test("tests of other folders that name the file run before all those that depend on it", () => {
+  const text = 'import { Leases } from "../../../src/core/budget/leases.ts";';
+  const tests = new Map([
+    ["test/core/budget/leases.test.ts", text],
+    ["test/engine/poll/lease-queue.test.ts", text],
+    ["test/engine/poll/poller.test.ts", ""],
+  ]);
+  const importers = importersOf("src/core/budget/leases.ts", tests);
+  expect(importers).toEqual(["test/engine/poll/lease-queue.test.ts"]);
+  const names = stepsFor("src/core/budget/leases.ts", false, importers).map(({ name }) => name);
+  expect(names).toEqual(["its folder", "who imports it", "related", "end to end"]);
 });

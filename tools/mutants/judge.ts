@@ -27,8 +27,12 @@ export type Run = (step: Step, root: string) => Promise<"passed" | "failed" | "h
 
 const MINUTE_MS = 60_000;
 
-/** From the nearest to the farthest, the quick ones first. */
-export function stepsFor(file: string, withLong: boolean): readonly Step[] {
+/** From the nearest to the farthest, the quick ones first. `importers`: tests of other folders that name this file. */
+export function stepsFor(
+  file: string,
+  withLong: boolean,
+  importers: readonly string[] = [],
+): readonly Step[] {
   const quick = (name: string, args: readonly string[], minutes: number): Step => ({
     name,
     args: ["run", ...args, "--passWithNoTests", "--bail=1"],
@@ -45,12 +49,21 @@ export function stepsFor(file: string, withLong: boolean): readonly Step[] {
   ];
   const steps: readonly Step[] = [
     quick("its folder", ["--project=unit", `test/${folderOf(file)}/`], 2),
+    ...(importers.length > 0 ? [quick("who imports it", ["--project=unit", ...importers], 2)] : []),
     { name: "related", args: related("unit"), mostMs: 4 * MINUTE_MS, isLong: false },
     quick("end to end", ["--project=e2e"], 5),
     { name: "related, long", args: related("unit-long"), mostMs: 30 * MINUTE_MS, isLong: true },
     { ...quick("end to end, long", ["--project=e2e-long"], 60), isLong: true },
   ];
   return steps.filter(({ isLong }) => withLong || !isLong);
+}
+
+/** Of the tests, by path, those outside of its own folder that import this source themselves. */
+export function importersOf(file: string, tests: ReadonlyMap<string, string>): readonly string[] {
+  const own = `test/${folderOf(file)}/`;
+  return [...tests].flatMap(([path, text]) =>
+    !path.startsWith(own) && text.includes(`/${file}"`) ? [path] : [],
+  );
 }
 
 /** Which tests pass where nothing is changed: what fails by itself has seen nothing. Asked once of each, when it matters. */
