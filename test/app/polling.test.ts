@@ -302,6 +302,8 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
   polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
   const untilOf = (): number =>
     new Map(fleetViews([UPSTREAM], polling, ledger, clock, NO_BULLETIN)).get("ai")?.knownUntilMs ?? 0;
+  // Three slots of 15 s, rounded up to a second.
+  expect(untilOf()).toBeGreaterThanOrEqual(clock.wallNow() + 45_000);
   expect(untilOf()).toBeLessThanOrEqual(clock.wallNow() + 46_000);
   polling.pause("ai", 600_000);
   ledger.applyAdvice(

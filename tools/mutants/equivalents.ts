@@ -21,6 +21,12 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "to gain nothing polls nothing, and what is gained while all stops is closed at once",
   },
   {
+    file: "src/app/views.ts",
+    text: "if (kept.seenAtMs > (known.get(kept.quota)?.seenAtMs ?? 0)) known.set(kept.quota, kept);",
+    change: "0 becomes 1",
+    why: "nothing was seen in the first millisecond of 1970",
+  },
+  {
     file: "src/core/fleet/assignment.ts",
     text: "const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));",
     change: "> becomes >=",
