@@ -80,6 +80,7 @@ function account(changes: Partial<Account> = {}): Account {
     inFlight: 1,
     skipped: 1,
     sent: 8,
+    suspended: 0,
     nextSlotAtMs: 1_000_000,
     ...changes,
   };
@@ -98,10 +99,23 @@ describe("the accounts of a scrape", () => {
       'pacewatch_poll_phase_duration_seconds_count{upstream="plain2",phase="connect"} 8',
       'pacewatch_poll_phase_duration_seconds_sum{upstream="plain2",phase="wait"} 9',
       'pacewatch_poll_phase_duration_seconds_count{upstream="plain2",phase="wait"} 5',
+      "# HELP pacewatch_poll_reasons_total Help.",
+      "# TYPE pacewatch_poll_reasons_total counter",
+      'pacewatch_poll_reasons_total{upstream="plain2",outcome="ours",reason="bug"} 3',
+      'pacewatch_poll_reasons_total{upstream="plain2",outcome="ours",reason="suspended"} 2',
     ];
-    const { sent: _, nextSlotAtMs, ...counts } = account();
+    const { sent: _, suspended: __, nextSlotAtMs, ...counts } = account();
     const list = { upstreams: [{ name: "plain2", counts, nextSlotAtMs }] };
-    expect(accountsIn(list, parseExposition(`${text.join("\n")}\n`))).toEqual(scrape({ sent: 5 }));
+    expect(accountsIn(list, parseExposition(`${text.join("\n")}\n`))).toEqual(
+      scrape({ sent: 5, suspended: 2 }),
+    );
+  });
+
+  it("know of a poll that was under way while the process stood still neither that it was heard nor that it was not", () => {
+    const heard = (requests: number): readonly string[] =>
+      unheard(scrape({ sent: 7, suspended: 1 }), new Map([["plain2", requests]]));
+    expect([heard(7), heard(8)]).toEqual([[], []]);
+    expect([heard(6).length, heard(9).length]).toEqual([1, 1]);
   });
 
   it("show a slot that never came or came twice, and do not take one that is just due for lost", () => {

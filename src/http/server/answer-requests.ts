@@ -6,12 +6,14 @@ import { withResponseHeaders } from "../routes/response-headers.ts";
 import type { Routes } from "../routes/routes.ts";
 import { SendingTurns } from "./sending-turns.ts";
 
+type Limited = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
 const BAD_REQUEST = withResponseHeaders(textAnswer("bad request\n", 400));
 
-/** Puts the routes on a socket. */
-export function answerRequests(routes: Pick<Routes, "answer">): RequestListener {
+/** Puts the routes on a socket. `limited` is told when an answer begins: until then a client waits for us, not we for it. */
+export function answerRequests(routes: Pick<Routes, "answer">, limited: Limited): RequestListener {
   const turns = new SendingTurns();
-  return (incoming, outgoing) => void answerOne(routes, turns, incoming, outgoing);
+  return (incoming, outgoing) => void answerOne(routes, turns, incoming, outgoing, limited);
 }
 
 async function answerOne(
@@ -19,9 +21,11 @@ async function answerOne(
   turns: SendingTurns,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  limited: Limited,
 ): Promise<void> {
   const request = readRequest(incoming, outgoing);
   const answer = request === undefined ? BAD_REQUEST : await routes.answer(request);
+  limited(incoming, outgoing);
   try {
     await send(answer, incoming.method === "HEAD", turns, outgoing);
   } catch {

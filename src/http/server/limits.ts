@@ -12,7 +12,7 @@ export type ServerLimits = RouteLimits & {
   readonly requestTimeoutMs: number;
   /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
   readonly keepAliveTimeoutMs: number;
-  /** From the head of the request to the last byte of the answer, however slowly the client reads. */
+  /** From the first byte of the answer to the last, however slowly the client reads. */
   readonly responseTimeoutMs: number;
   /** How long a shutdown waits for requests in flight. */
   readonly closeGraceMs: number;
@@ -43,15 +43,13 @@ export function serverOptions(limits: ServerLimits): ServerOptions {
   };
 }
 
-export function limitResponse(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { responseTimeoutMs }: ServerLimits,
-  clock: Pick<Clock, "sleep">,
-): void {
-  const ended = new AbortController();
-  whenResponseEnds({ incoming, outgoing }, () => ended.abort());
-  void clock.sleep(responseTimeoutMs, ended.signal).then(() => {
-    if (!ended.signal.aborted) cutOff(incoming.socket);
-  });
+/** Cuts off whoever takes longer to read an answer that has begun. */
+export function limitReading({ responseTimeoutMs }: ServerLimits, clock: Pick<Clock, "sleep">) {
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const ended = new AbortController();
+    whenResponseEnds({ incoming, outgoing }, () => ended.abort());
+    void clock.sleep(responseTimeoutMs, ended.signal).then(() => {
+      if (!ended.signal.aborted) cutOff(incoming.socket);
+    });
+  };
 }

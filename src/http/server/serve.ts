@@ -4,7 +4,7 @@ import type { Opened } from "../../core/config/opened.ts";
 import type { WebTls } from "../../core/config/web-config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { Connections } from "./connections.ts";
-import { limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
+import { type ServerLimits, serverOptions } from "./limits.ts";
 import { createNodeServer, listen, urlOf } from "./node-server.ts";
 
 export type ServeOptions = {
@@ -26,7 +26,7 @@ export type Serving = {
   readonly close: () => Promise<void>;
 };
 
-/** Answers at one address, within the limits of connections and of answers. */
+/** Answers at one address, within the limits of connections. */
 export async function serve(
   address: Address,
   answer: RequestListener,
@@ -35,10 +35,7 @@ export async function serve(
   const { server, renew } = createNodeServer(tls, serverOptions(limits));
   const connections = new Connections(server, { maxConnections, maxPipelined: limits.maxPipelined }, clock);
   const admit: RequestListener = (incoming, outgoing) => {
-    connections.admit(incoming, outgoing, () => {
-      limitResponse(incoming, outgoing, limits, clock);
-      answer(incoming, outgoing);
-    });
+    connections.admit(incoming, outgoing, () => answer(incoming, outgoing));
   };
   // A request with an unknown `Expect` too: Node would answer it by itself, beside every limit.
   server.on("request", admit).on("checkExpectation", admit);

@@ -6,7 +6,7 @@ import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
 import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.ts";
+import { DEFAULT_SERVER_LIMITS, limitReading, type ServerLimits } from "./limits.ts";
 import { serve, type Serving } from "./serve.ts";
 
 export type StartOptions = RoutesDeps &
@@ -59,7 +59,7 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
     extraHeaders: () => web.config.headers,
     onWarning,
   });
-  const served = await serve(options, answerRequests(routes), {
+  const served = await serve(options, answerRequests(routes, limitReading(limits, clock)), {
     tls: web.config.tls,
     limits,
     maxConnections: () => Math.min(limits.maxConnections, connectionsLeft()),
@@ -93,7 +93,8 @@ async function serveProbes(
 ): Promise<Opened<Serving> | undefined> {
   const { probes, clock, onWarning } = options;
   if (probes === undefined) return undefined;
-  return serve(probes, answerRequests(createProbeRoutes(() => options.ready())), {
+  const routes = createProbeRoutes(() => options.ready());
+  return serve(probes, answerRequests(routes, limitReading(limits, clock)), {
     tls: undefined,
     limits,
     maxConnections: () => Math.min(limits.maxConnections, PROBE_CONNECTIONS),

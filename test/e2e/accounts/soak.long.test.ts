@@ -18,7 +18,6 @@ it("through seconds of faults and reloads no slot is lost, and the upstreams cou
   expect(lossesOf(soaked)).toEqual([]);
   // Five of them are compared with five others.
   expect(soaked.sights.length).toBeGreaterThanOrEqual(10);
-  expect(soaked.requests).toBe(soaked.sent);
   expect(soaked.sent).toBeGreaterThan(0);
   expect(soaked.reloads).toBeGreaterThan(1);
   expect(soaked.visits).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 
 async function serve(answerTo: Routes["answer"]): Promise<string> {
-  const server = createServer(answerRequests({ answer: answerTo })).listen(0, "127.0.0.1");
+  const server = createServer(answerRequests({ answer: answerTo }, () => {})).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

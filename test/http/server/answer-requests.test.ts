@@ -24,13 +24,16 @@ test("hundreds of readers of large answers leave turns of the event loop to othe
   };
   const { promise: allHaveAsked, resolve: begin } = Promise.withResolvers<void>();
   let readers = 0;
-  const answer = answerRequests({
-    answer: async () => {
-      if ((readers += 1) === READERS) begin();
-      await allHaveAsked;
-      return { status: 200, headers: {}, body: parts() };
+  const answer = answerRequests(
+    {
+      answer: async () => {
+        if ((readers += 1) === READERS) begin();
+        await allHaveAsked;
+        return { status: 200, headers: {}, body: parts() };
+      },
     },
-  });
+    () => {},
+  );
   const server = createServer(answer);
   onTestFinished(() => void server.close());
   const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }));

@@ -234,6 +234,27 @@ describe("a slow client", () => {
   });
 });
 
+test("a reload may take its time: what a client waits for is not what it is slow to read", async () => {
+  const asked = Promise.withResolvers<void>();
+  const reloaded = Promise.withResolvers<void>();
+  const limits: number[] = [];
+  const server = await start({
+    clock: { sleep: (ms: number) => (limits.push(ms), new Promise<void>(() => {})) },
+    lifecycleEnabled: () => true,
+    reload: async () => {
+      asked.resolve();
+      await reloaded.promise;
+      return { kind: "reloaded" };
+    },
+  });
+  const answer = fetch(`${server.url}/-/reload`, { method: "POST" });
+  await asked.promise;
+  expect(limits).not.toContain(30_000);
+  reloaded.resolve();
+  expect((await answer).status).toBe(200);
+  expect(limits).toContain(30_000);
+});
+
 describe("the number of connections", () => {
   test("is bounded, and idle ones make room for those that come", async () => {
     const server = await start({ limits: { maxConnections: 5 } });
@@ -376,7 +397,7 @@ describe("a client that hangs up", () => {
         },
       ],
     });
-    const server = createServer(answerRequests(app)).listen(0, "127.0.0.1");
+    const server = createServer(answerRequests(app, () => {})).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
