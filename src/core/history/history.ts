@@ -173,7 +173,7 @@ export class History implements Recorder {
 
   #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {
     const { kind, reason } = outcome;
-    this.#incidents.judged(outcome, endedAtMs);
+    this.sinceMs = this.#incidents.judged(outcome, endedAtMs) ?? this.sinceMs;
     this.#byMinute.add(endedAtMs, kind, durationMs);
     this.#byHour.add(endedAtMs, kind, durationMs);
     if (reason === "offline") {

@@ -104,7 +104,7 @@ export class Incidents {
       .reverse();
   }
 
-  /** Returns since when it has been so, if that is another incident now: nobody looked for so long that the last one is over. */
+  /** Returns since when it has been so, where another incident begins by it: nobody looked for so long that the last one is over. */
   polled({ kind, reason }: PollOutcome, endedAtMs: number, afterMs: number = Infinity): number | undefined {
     const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, afterMs);
     if (kind === "ok") {
@@ -134,8 +134,8 @@ export class Incidents {
     return open;
   }
 
-  /** What was ours makes an incident that it led to ours; one that began before is theirs. */
-  judged({ kind, reason }: PollOutcome, endedAtMs: number): void {
+  /** What was ours makes an incident that it led to ours; one that began before is theirs. Returns as `polled` does. */
+  judged({ kind, reason }: PollOutcome, endedAtMs: number): number | undefined {
     const open = this.#open;
     if (reason === "offline") {
       this.#lastReason = reason;
@@ -145,7 +145,9 @@ export class Incidents {
       // We are online again, and it still fails.
       this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
       this.#open = { state: open.state, reason, startedAtMs: endedAtMs, confirmedAtMs: endedAtMs, polls: 1 };
+      return endedAtMs;
     }
+    return undefined;
   }
 
   /** Returns since when it has been so: after a restart, or where nobody looked, as long as the incident goes on. */

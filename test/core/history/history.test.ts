@@ -170,3 +170,16 @@ test("an incident goes on in a pause that the upstream asked for, and ends where
   expect(unseen.sinceMs).toBe(START_MS + 12 * HOUR_MS);
   expect(unseen.evidence.polls).toHaveLength(1);
 });
+
+test("what fails still when we are online again has been down since then, as its incident says", () => {
+  const history = new History("email", START_MS);
+  const offline = pollAt(START_MS + 1_000, TIMEOUT);
+  history.record({ kind: "polled", poll: offline });
+  history.record({ kind: "health_changed", from: "up", to: "down", atMs: START_MS + 1_000 });
+  history.record({ kind: "judged", poll: { ...offline, outcome: outcomeOf("offline") } });
+  expect(history.sinceMs).toBe(START_MS + 1_000);
+  for (const atMs of [START_MS + HOUR_MS, START_MS + 2 * HOUR_MS])
+    recordPoll(history, pollAt(atMs, outcomeOf("server_error")));
+  expect(history.newestIncident).toMatchObject({ reason: "server_error", startedAtMs: START_MS + HOUR_MS });
+  expect(history.sinceMs).toBe(START_MS + HOUR_MS);
+});
