@@ -75,6 +75,12 @@ type Open = Pick<Incident, "startedAtMs"> & {
   readonly confirmedAtMs: number;
 };
 
+/** In the place of another one, without a change of health but to throttled, which needs no confirmation. */
+function openSince(atMs: number, { kind, reason }: PollOutcome, former: Open): Open {
+  const state = kind === "throttled" ? kind : former.state;
+  return { state, reason, startedAtMs: atMs, confirmedAtMs: atMs, polls: 1 };
+}
+
 /** The incidents of one upstream: each is known by a bad state, begins with its first failure and ends with the first ok. */
 export class Incidents {
   readonly #upstream: string;
@@ -113,8 +119,7 @@ export class Incidents {
     }
     this.#lastReason = reason;
     if (former !== undefined && !this.#isUnknown) {
-      const state = kind === "throttled" ? kind : former.state;
-      this.#open = { state, reason, startedAtMs: endedAtMs, confirmedAtMs: endedAtMs, polls: 1 };
+      this.#open = openSince(endedAtMs, { kind, reason }, former);
       return endedAtMs;
     }
     if (this.#open !== undefined) this.#open.polls += 1;
@@ -144,7 +149,7 @@ export class Incidents {
     } else if (open?.reason === "offline" && kind !== "ok" && kind !== "ours") {
       // We are online again, and it still fails.
       this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
-      this.#open = { state: open.state, reason, startedAtMs: endedAtMs, confirmedAtMs: endedAtMs, polls: 1 };
+      this.#open = openSince(endedAtMs, { kind, reason }, open);
       return endedAtMs;
     }
     return undefined;

@@ -163,6 +163,20 @@ describe("while we are offline", () => {
   });
 });
 
+test("who throttles us when we are online again was not down", () => {
+  const incidents = new Incidents("email");
+  incidents.polled(failed("timeout"), 1_000);
+  incidents.healthChanged(to("down", 1_000));
+  incidents.judged(OURS, 1_000);
+  incidents.polled(failed("rate"), 5_000);
+  incidents.judged(failed("rate"), 5_000);
+  incidents.healthChanged({ from: "down", to: "throttled", atMs: 5_000 });
+  expect(incidents.all).toEqual([
+    incident({ state: "throttled", reason: "rate", startedAtMs: 5_000, polls: 1 }),
+    incident({ reason: "offline", endedAtMs: 5_000, polls: 1 }),
+  ]);
+});
+
 describe("an incident that was open when the process ended", () => {
   const MINUTE_MS = 60_000;
   const LAST_POLL_MS = 90_000;
