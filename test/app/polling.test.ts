@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
+import { closeProbes } from "../../src/app/probes.ts";
 import { fleetViews } from "../../src/app/views.ts";
 import { Quotas } from "../../src/core/budget/quotas.ts";
 import type { Budget, Upstream } from "../../src/core/config/config.ts";
@@ -9,6 +10,7 @@ import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
+import type { Probe } from "../../src/core/poll/ports.ts";
 import { pollStatusOf } from "../../src/core/status/status.ts";
 import {
   sampleAdvice,
@@ -402,4 +404,14 @@ test("of upstreams that left the config a thousand are remembered, the latest on
   await polling.gain(back.map((upstream) => ({ upstream, unheldMs: undefined, view: undefined })));
   expect(back.map((name) => polling.recordOf(name)?.history.incidents.length)).toEqual([0, 1, 1]);
   await polling.drop(back, "cut off");
+});
+
+test("probes that were opened for nothing are closed, each of them", async () => {
+  const closed: string[] = [];
+  const probeOf = (name: string): Probe => ({
+    poll: () => Promise.reject(new Error("nobody polls")),
+    close: () => Promise.resolve(void closed.push(name)),
+  });
+  await closeProbes(new Map(["ai", "email"].map((name) => [name, probeOf(name)])));
+  expect(closed).toEqual(["ai", "email"]);
 });
