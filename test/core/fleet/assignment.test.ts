@@ -167,6 +167,15 @@ test("a group that asks for more than all others together stays where it is", ()
   expect(new Map(assignLoads(groups, ["a", "b"], (id) => held.get(id)))).toEqual(held);
 });
 
+test("of all that the fullest has, that goes to the emptiest which makes them most alike", () => {
+  const loads = [1, 3, 4].map((pollsPerSecond, index) => ({ id: `g${index}`, pollsPerSecond }));
+  expect([...assignLoads(loads, ["a", "b"], () => "a")].toSorted()).toEqual([
+    ["g0", "a"],
+    ["g1", "a"],
+    ["g2", "b"],
+  ]);
+});
+
 test("of equals, the first by name gives and is given, so that replicas of any version come to the same", () => {
   const held = new Map([
     ["g0", "a"],

@@ -61,6 +61,8 @@ test("the clock of most replicas is the one in the middle, however far the other
     viewOf(...aheadMs.map((clockAheadMs, index) => lives(`r${index}`, 0, { clockAheadMs }))).usualClockMs;
   expect(clockOf()).toBe(0);
   expect(clockOf(7)).toBe(7);
+  // Of two in the middle, the one that is behind.
+  expect(clockOf(90_000, 0)).toBe(0);
   expect(clockOf(90_000, 30, -50_000, 10, 20)).toBe(20);
   expect(clockOf(30, 20, 10, 90_000, -50_000)).toBe(20);
 });
