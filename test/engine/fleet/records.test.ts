@@ -102,3 +102,27 @@ test("a pause that another replica told holds here, until the latest moment that
   ledger.pause("of another config", 60_000);
   expect(ledger.restraint(["router"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
 });
+
+test("of a budget with a quota, or that may spend so much, nothing is sent before that is on the board", async () => {
+  const quota = { most: 1_000, perMs: 86_400_000, onExhaust: "stop" } as const;
+  const price = { currency: "EUR", parts: [{ kind: "request", units: 1 }] } as const;
+  const { clock, ledger } = holderOf(
+    sampleConfig({
+      budgets: [
+        sampleBudget({ name: "free" }),
+        sampleBudget({ name: "counted", quota }),
+        sampleBudget({ name: "paid", spend: quota }),
+      ],
+      upstreams: ["free", "counted", "paid"].map((name) => sampleUpstream({ name, budgets: [name], price })),
+    }),
+  );
+  const asked = (): readonly string[] =>
+    ["free", "counted", "paid"].map((name) => {
+      const decision = ledger.take([name], name === "paid" ? 1 : 0);
+      return decision.kind === "wait" ? decision.cause : decision.kind;
+    });
+  expect(asked()).toEqual(["granted", "ledger", "ledger"]);
+  for (const name of ["free", "counted", "paid"]) ledger.begin(name, 0, undefined);
+  await clock.advance(60_000);
+  expect(asked()).toEqual(["granted", "granted", "granted"]);
+});
