@@ -121,3 +121,16 @@ test("a quota is used up to its last request", async () => {
   expect(sent).toBe(5);
   expect(draws.isSpent({ ...POLL, units: 1 })).toBe(true);
 });
+
+test("however many want more of a quota at once, the board is asked for them all together", async () => {
+  const callsOf = async (askers: number): Promise<number> => {
+    const clock = new VirtualClock();
+    const boards = new VirtualBoards(clock);
+    const { draws } = openReplica(clock, boards, 1_000);
+    const asked = Array.from({ length: askers }, () => draws.draw(POLL.quota));
+    await Promise.all([...asked, clock.advance(10)]);
+    expect(draws.isDrawn(POLL)).toBe(true);
+    return boards.calls;
+  };
+  expect(await callsOf(5)).toBe(await callsOf(1));
+});
