@@ -2,14 +2,13 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import "./errors-without-stack.ts";
 import Client from "undici/lib/dispatcher/client.js";
+import { HEAD_BYTES } from "../../core/exchange/bounds.ts";
+import { boundHeaders } from "./answer-parser.ts";
 import { ConnectionAttempt } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
 import type { WireRequest } from "./request.ts";
 import type { Route } from "./route.ts";
-
-/** An answer with larger headers is rejected. */
-const HEADERS_MAX_BYTES = 65_536;
 
 /** How long an idle connection is kept unless the upstream says otherwise. The upstream may close it at any time. */
 const IDLE_MAX_MS = 600_000;
@@ -79,7 +78,7 @@ export class PollClient {
       useMilo: false,
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: HEADERS_MAX_BYTES,
+      maxHeaderSize: HEAD_BYTES,
       keepAliveTimeout: IDLE_MAX_MS,
       keepAliveMaxTimeout: IDLE_MAX_MS,
     });
@@ -93,8 +92,10 @@ export class PollClient {
       return;
     }
     const ready = (error: Error | undefined, socket: Socket): void => {
-      if (error === undefined) callback(null, socket);
-      else callback(error, null);
+      if (error !== undefined) return callback(error, null);
+      callback(null, socket);
+      // undici has its parser by now, and has read nothing of an answer yet.
+      boundHeaders(socket);
     };
     this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
     request.use(this.#connection);

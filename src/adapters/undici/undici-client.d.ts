@@ -5,6 +5,11 @@ declare module "undici/lib/dispatcher/client.js" {
   export { Client as default };
 }
 
+declare module "undici/lib/core/symbols.js" {
+  const symbols: { kParser: symbol };
+  export default symbols;
+}
+
 declare module "undici/lib/core/errors.js" {
   const errors: { InformationalError: new (message?: string, options?: ErrorOptions) => Error };
   export default errors;

@@ -5,8 +5,12 @@
 
 const KIB = 1024;
 
-/** Reading: a head; and of a body what each upstream may always send, which is decoded and judged on the polling thread. */
+/**
+ * Reading: a head, in so many headers, each of which takes 200 bytes more than it has; and of a body what each upstream may
+ * always send, which is decoded and judged on the polling thread.
+ */
 export const HEAD_BYTES: number = 64 * KIB;
+export const MOST_HEADERS = 500;
 export const SMALL_BODY_BYTES: number = 64 * KIB;
 /**
  * One event of a stream, and all that its events say together: what is kept of a stream is its first event, its last, and

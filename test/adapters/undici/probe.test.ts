@@ -123,6 +123,22 @@ test("early hints are ignored", async () => {
   expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);
 });
 
+test("an answer may have 500 headers, on a kept connection too, and one more is too many", async () => {
+  const head = (count: number): string => answer("{}", Array(count - 1).fill("X: 1"));
+  const upstream = await startUpstream(async (connection) => {
+    for (const count of [500, 500, 501]) {
+      await connection.request();
+      connection.write(head(count));
+    }
+  });
+  const probe = await startProbe({ url: upstream.url, connection: "reuse" });
+  const signal = new AbortController().signal;
+  for (let poll = 0; poll < 2; poll += 1)
+    expect(answeredOf(await probe.poll(signal)).head.headers).toHaveLength(500);
+  expect(brokenOf(await probe.poll(signal))).toMatchObject({ fault: "protocol" });
+  expect(upstream.connections).toBe(1);
+});
+
 test("a refused connection is reported as such, and nothing was sent", async () => {
   const port = await freePort();
   const probe = await startProbe({ url: `http://127.0.0.1:${port}/` });
@@ -226,6 +242,18 @@ test.each<[string, Script, string, string]>([
   [
     "sends many headers",
     replies(`HTTP/1.1 200 OK\r\n${"X-Many: 12345678\r\n".repeat(6_000)}\r\n`),
+    "protocol",
+    "too large",
+  ],
+  [
+    "sends thousands of headers of one letter, and never the end of its head",
+    replies(`HTTP/1.1 200 OK\r\n${"a:\r\n".repeat(12_000)}`),
+    "protocol",
+    "too large",
+  ],
+  [
+    "sends thousands of trailers of one letter, and never their end",
+    replies(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"a:\r\n".repeat(12_000)}`),
     "protocol",
     "too large",
   ],
