@@ -8,6 +8,7 @@ type Parser = {
   readonly headers: readonly Buffer[];
   headersSize: number;
   onHeaderField: (this: Parser, name: Buffer) => number;
+  onHeadersComplete: (this: Parser, status: number, isUpgrade: boolean, isKept: boolean) => number;
   readonly trackHeader: (bytes: number) => void;
 };
 
@@ -29,6 +30,18 @@ export function boundHeaders(socket: Socket): void {
     if (isNew && parser.headers.length >= 2 * MOST_HEADERS) parser.trackHeader(HEAD_BYTES);
     return socket.destroyed ? -1 : onHeaderField.call(parser, name);
   };
+}
+
+/**
+ * A client must put up with a 100 that it has not asked for (RFC 9110, 15.2). undici breaks the connection, and passes over
+ * any other informational answer: so it is told of a 102.
+ */
+export function acceptContinue(socket: Socket): void {
+  const parser = parserOf(socket);
+  if (parser === undefined) return;
+  const { onHeadersComplete } = parser;
+  parser.onHeadersComplete = (status, isUpgrade, isKept) =>
+    onHeadersComplete.call(parser, status === 100 ? 102 : status, isUpgrade, isKept);
 }
 
 /** Undefined where the connection has ended already. */

@@ -3,7 +3,7 @@ import type { buildConnector } from "undici";
 import "./errors-without-stack.ts";
 import Client from "undici/lib/dispatcher/client.js";
 import { HEAD_BYTES } from "../../core/exchange/bounds.ts";
-import { boundHeaders } from "./answer-parser.ts";
+import { acceptContinue, boundHeaders } from "./answer-parser.ts";
 import { ConnectionAttempt } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
@@ -96,6 +96,7 @@ export class PollClient {
       callback(null, socket);
       // undici has its parser by now, and has read nothing of an answer yet.
       boundHeaders(socket);
+      acceptContinue(socket);
     };
     this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
     request.use(this.#connection);

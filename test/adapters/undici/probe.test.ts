@@ -123,6 +123,21 @@ test("early hints are ignored", async () => {
   expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);
 });
 
+test("a 100 that nobody asked for is ignored too, also on a kept connection", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    for (const proceed of ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Go on\r\nX-Of: it\r\n\r\n"]) {
+      await connection.request();
+      connection.write(`${proceed.repeat(2)}${answer("{}")}`);
+    }
+  });
+  const probe = await startProbe({ url: upstream.url, connection: "reuse" });
+  for (let poll = 0; poll < 2; poll += 1) {
+    const { head } = answeredOf(await probe.poll(new AbortController().signal));
+    expect(head).toMatchObject({ status: 200, headers: [["content-length", "2"]] });
+  }
+  expect(upstream.connections).toBe(1);
+});
+
 test("an answer may have 500 headers, on a kept connection too, and one more is too many", async () => {
   const head = (count: number): string => answer("{}", Array(count - 1).fill("X: 1"));
   const upstream = await startUpstream(async (connection) => {
@@ -256,6 +271,12 @@ test.each<[string, Script, string, string]>([
     replies(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"a:\r\n".repeat(12_000)}`),
     "protocol",
     "too large",
+  ],
+  [
+    "never stops saying that we may continue",
+    replies("HTTP/1.1 100 Continue\r\n\r\n".repeat(101)),
+    "protocol",
+    "informational",
   ],
   [
     "floods with informational answers",
