@@ -80,8 +80,11 @@ const USUAL_NOT_409: Statuses = { not: [...INVALID, 409] };
 /** With these, a status has a meaning of its own, which no word of a rate or of a key changes. */
 const CLEAR = [...ABOUT_THE_REQUEST, 402, 409, 422, 429];
 const VAGUE: Statuses = { not: CLEAR };
-/** What a gateway quotes of a key is said of somebody else's. */
-const BEHIND_A_GATEWAY = [502, 503, 504, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
+/**
+ * What a gateway quotes of a key is said of somebody else's, and with 407 and 511 a proxy or the network on the way wants
+ * to be logged in to.
+ */
+const BEHIND_A_GATEWAY = [407, 502, 503, 504, 511, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
 const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
 const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
 /** Behind a gateway, a service for bills is one of its own that fails. */

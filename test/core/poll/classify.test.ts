@@ -117,6 +117,14 @@ describe("the status decides", () => {
   });
 });
 
+test.each([
+  [407, "Proxy Authentication Required", "failed client_error"],
+  [407, '{"error":"proxy_authentication_failed","message":"Invalid credentials"}', "failed client_error"],
+  [511, "<title>Network Authentication Required</title>", "failed server_error"],
+])("a %d asks for a login on the way, and says nothing of our key: %s", (status, body, outcome) => {
+  expect(reason(answered(status, body))).toBe(outcome);
+});
+
 describe("the wire decides where it broke", () => {
   test.each(WIRE_FAULTS)("%s stays what it is", (fault) => {
     const expected = fault === "bug" || fault === "memory" ? `ours ${fault}` : `failed ${fault}`;
