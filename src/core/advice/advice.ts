@@ -69,13 +69,17 @@ export function readAdvice(
   withoutKeys: WithoutKeys,
 ): ToldByHeaders {
   const { status, headers } = head;
+  const isThrottled = status === 429 || status === 402;
   let dateMs: number | undefined;
   const anchorMs = (): number =>
     (dateMs ??= parseHttpDate(headerValue(headers, "date") ?? "", wallNowMs) ?? wallNowMs);
+  const advice = adviceOf(isThrottled, headers, anchorMs, parseList, withoutKeys);
+  // A limit that tells what is left tells its reset too, with every answer: nobody is to wait for that where some is left.
+  const tellsWhatIsLeft = advice.families.some(({ remaining }) => remaining !== undefined);
   return {
     status,
-    advice: adviceOf(status === 429 || status === 402, headers, anchorMs, parseList, withoutKeys),
-    retryAfter: readRetryAfter(headers, anchorMs),
+    advice,
+    retryAfter: readRetryAfter(headers, anchorMs, isThrottled || !tellsWhatIsLeft),
     isHeldBack: headers.some(([name, value]) => name === "x-ratelimit-delay" && Number(value) > 0),
     anchorMs,
   };

@@ -22,12 +22,12 @@ const ASKING_NAME =
 
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
-/** The longest wait that is asked for holds. A date in the past asks for none. */
-export function readRetryAfter(headers: Headers, anchorMs: Anchor): AskedWait {
+/** The longest wait that is asked for holds. A date in the past asks for none. `withResets`: whether `reset-after` asks for one. */
+export function readRetryAfter(headers: Headers, anchorMs: Anchor, withResets = true): AskedWait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
     const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
-    if (asking === null) continue;
+    if (asking === null || (!withResets && name.includes("reset-after"))) continue;
     const unitMs = UNIT_MS_BY_WORD.get(asking[1] ?? "s") ?? SECOND_MS;
     const text = value.trim();
     // Sent twice, and joined on the way.

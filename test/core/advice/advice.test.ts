@@ -546,6 +546,20 @@ test("of a Retry-After and the reset of a spent limit, the longer holds", () => 
   expect(advise(200, fields).pause).toEqual({ scope: "budget", forMs: 30_000, source: "rate_limit" });
 });
 
+test("a limit that tells what is left tells its reset with every answer, and only who throttles us means a wait by it", () => {
+  const fields = {
+    "X-RateLimit-Limit": "5000",
+    "X-RateLimit-Remaining": "4999",
+    "X-RateLimit-Reset-After": "3000",
+  };
+  for (const status of [500, 503, 404, 401, 403, 302]) expect(advise(status, fields).pause).toBeUndefined();
+  expect(advise(429, fields).pause).toEqual({ scope: "budget", forMs: 3_000_000, source: "retry_after" });
+  const asking = { ...fields, "Retry-After": "5" };
+  expect(advise(503, asking).pause).toEqual({ scope: "upstream", forMs: 5_000, source: "retry_after" });
+  const spent = { ...fields, "X-RateLimit-Remaining": "0" };
+  expect(advise(500, spent).pause).toEqual({ scope: "budget", forMs: 3_000_000, source: "rate_limit" });
+});
+
 test.each([
   ["a year", "31536000"],
   ["more than a lifetime", "999999999999999"],
