@@ -177,7 +177,7 @@ export function candidatesOf(
 
 /** Whatever a name server would say of it. */
 function loopbackOf(name: string): readonly LookupAddress[] | undefined {
-  if (name !== "localhost" && !name.endsWith(".localhost")) return undefined;
+  if (!/(?:^|\.)localhost\.?$/.test(name)) return undefined;
   return [
     { address: "127.0.0.1", family: 4 },
     { address: "::1", family: 6 },

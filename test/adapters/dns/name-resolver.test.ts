@@ -76,6 +76,7 @@ test("a name below localhost is this machine, and one that only looks like it is
     { address: "127.0.0.1", family: 4 },
     { address: "::1", family: 6 },
   ]);
+  expect(await world.lookup("localhost.")).toEqual(["127.0.0.1", "::1"]);
   expect(world.server.asked).toEqual([]);
   expect(await world.lookup("notlocalhost.test")).toEqual(["127.0.0.7"]);
 });
