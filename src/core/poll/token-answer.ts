@@ -72,7 +72,7 @@ function failed(detail: string, isRefusal = false): TokenAnswer {
 
 /** Some servers send every field, also those without a value. */
 function isThere(field: unknown): boolean {
-  return field !== undefined && field !== null && field !== "";
+  return field !== undefined && field !== null && field !== "" && field !== false;
 }
 
 function isRedirect(status: number | undefined): boolean {

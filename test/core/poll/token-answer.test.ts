@@ -21,6 +21,7 @@ test.each([
   ["no type", { token_type: undefined, expires_in: 60 }, 60_000],
   ["the type in a longer word", { token_type: "BearerToken", expires_in: 60 }, 60_000],
   ["fields that are null", { token_type: null, error: null, expires_in: 60 }, 60_000],
+  ["an error that is false", { error: false, expires_in: 60 }, 60_000],
   ["fields that are empty", { token_type: "", error: "", expires_in: 60 }, 60_000],
   ["the type in other letters", { token_type: "bearer", expires_in: 60 }, 60_000],
 ])("a token with %s is used for as long as makes sense", (_, changes, lifetimeMs) => {
