@@ -2,6 +2,7 @@
 
 import type { ReceiverEvent } from "../config/config.ts";
 import type { Incident } from "../status/status.ts";
+import { MINUTE_MS } from "../time/duration.ts";
 
 export type TroubleKind = Exclude<ReceiverEvent, "up">;
 
@@ -24,6 +25,8 @@ export type Trouble = {
   readonly polls: number;
   /** Of all others: one sentence, or empty. */
   readonly says: string;
+  /** Of a credit: when it was seen to end last. */
+  readonly heldAtMs?: number;
 };
 
 /** The worst is last. The others are no state of an upstream. */
@@ -81,6 +84,9 @@ export function replicaIn(subject: string): string | undefined {
   return /^pacewatch@([^/]+)/.exec(subject)?.[1];
 }
 
+/** What would be empty just before its refill, and a moment later just after it, is told once. */
+const REFILLED_AFTER_MS = 10 * MINUTE_MS;
+
 /** Conditions become troubles while they hold. Those that are `open` go on, those that hold no more end. */
 export function foldConditions(
   open: ReadonlyMap<string, Trouble>,
@@ -98,7 +104,13 @@ export function foldConditions(
     // What is for good is known by what it says, not by when we saw it.
     const id = kind === "api_ending" ? subject : idOf(subject, startedAtMs);
     const knownAtMs = known?.knownAtMs ?? nowMs;
-    next.set(subject, { ...NO_INCIDENT, id, subject, kind, upstream, startedAtMs, knownAtMs, says });
+    const held = kind === "credit_ending" && { heldAtMs: nowMs };
+    next.set(subject, { ...NO_INCIDENT, id, subject, kind, upstream, startedAtMs, knownAtMs, says, ...held });
+  }
+  for (const trouble of open.values()) {
+    const { subject, heldAtMs = Number.NEGATIVE_INFINITY } = trouble;
+    // Where it is of the future, the clock was set back.
+    if (!next.has(subject) && Math.abs(nowMs - heldAtMs) < REFILLED_AFTER_MS) next.set(subject, trouble);
   }
   const ended = [...open.values()]
     .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))

@@ -482,10 +482,23 @@ test("a credit that hovers around the bound is told once, also over a restart", 
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending email"]);
   world.conditions = [];
-  await world.clock.advance(MINUTE_MS);
+  await world.clock.advance(11 * MINUTE_MS);
   world.conditions = [{ ...ending, isNear: true }];
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending email", "up email"]);
+});
+
+test("a quota that would be empty now before its refill and now after it is told once", async () => {
+  const world = await started();
+  for (let minute = 0; minute < 60; minute += 1) {
+    const says = `Budget ai, daily: empty in ${minute} minutes.`;
+    world.conditions = minute % 7 < 3 ? [{ kind: "credit_ending", of: "ai/1d", says }] : [];
+    await world.clock.advance(MINUTE_MS);
+  }
+  expect(world.told()).toEqual(["credit_ending pacewatch"]);
+  world.conditions = [];
+  await world.clock.advance(11 * MINUTE_MS);
+  expect(world.told()).toEqual(["credit_ending pacewatch", "up pacewatch"]);
 });
 
 test("the announced end of an API is told once, whatever process sees it", async () => {
