@@ -31,6 +31,12 @@ export type Bulletin = {
   readonly words: Words | undefined;
 };
 
+/** More than an upstream or a replica has of them. */
+const MOST_CONDITIONS = 100;
+const MOST_LINES = 10;
+/** As names of the config, and two of them: they come into the titles of messages. */
+const NAMES = /^[A-Za-z0-9._/-]{1,150}$/;
+
 export function bulletinText({ incidents, conditions, ...rest }: Bulletin): string | undefined {
   if (incidents.length === 0 && conditions.length === 0) return undefined;
   return JSON.stringify({ incidents, conditions, ...rest });
@@ -59,7 +65,8 @@ function incidentIn(upstream: string, row: Row): Incident {
 }
 
 function conditionsIn(row: Row): readonly Condition[] {
-  return row.get("conditions", listOf(objectOf(conditionIn)));
+  const written = row.get("conditions", listOf(objectOf(conditionIn))).slice(0, MOST_CONDITIONS);
+  return written.filter(({ of }) => of === undefined || NAMES.test(of));
 }
 
 function conditionIn(row: Row): Condition {
@@ -74,7 +81,7 @@ function conditionIn(row: Row): Condition {
 }
 
 function wordsIn(row: Row): Words {
-  return { side: row.get("side", oneOf(SIDES)), lines: row.get("lines", listOf(text)) };
+  return { side: row.get("side", oneOf(SIDES)), lines: row.get("lines", listOf(text)).slice(0, MOST_LINES) };
 }
 
 /** All of a notice that is no column of its own in the state file. */
@@ -145,6 +152,7 @@ export function conditionsRecord(
 }
 
 export function conditionsOf(replica: string, records: ReadonlyMap<string, string>): readonly Condition[] {
+  if (!NAMES.test(replica)) return [];
   const written = records.get(REPLICA + replica) ?? "";
   return (readText(written, conditionsIn) ?? []).map((condition) => ({
     ...condition,
