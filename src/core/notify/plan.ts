@@ -277,7 +277,8 @@ class Planning {
     const fromMs = startedAtMs - FLAP_WINDOW_MS;
     const first = all.find((each) => each.id === id);
     // Where it has flapped for long, that one is no longer among those that are known, and the others are untold.
-    const { kind } = first ?? all.find((each) => !this.#told.notices.has(each.id)) ?? {};
+    const untold = all.filter((each) => !this.#told.notices.has(each.id));
+    const { kind } = first ?? untold.find((each) => this.#isLong(each)) ?? untold[0] ?? {};
     const flaps = all.filter((each) => {
       const isOther = each.id !== id && this.#isToldOpen(each);
       return each.kind === kind && each.startedAtMs > fromMs && !isOther;

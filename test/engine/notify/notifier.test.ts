@@ -441,6 +441,18 @@ test("an upstream that flaps for hours is one message, and repeated as often as 
   expect(Math.max(...gapsMs)).toBeLessThan(2 * MINUTE_MS);
 });
 
+test("an upstream that flaps for hours, and throttles us for moments between, is one message", async () => {
+  const world = await started();
+  await flapped(world, 3);
+  for (let turn = 0; turn < 40; turn += 1) {
+    world.fall("email", "throttled", "rate");
+    await world.clock.advance(MINUTE_MS);
+    world.rise("email");
+    await flapped(world, 1);
+  }
+  expect(world.told().slice(4)).toEqual(["flapping email"]);
+});
+
 test("that we were offline is one message when we are back, and none for each upstream", async () => {
   const world = await started(undefined, names(20));
   world.conditions = [{ kind: "offline", says: "20 upstreams could not be reached." }];
