@@ -127,7 +127,12 @@ class World {
     try {
       daemon = await startDaemon({ configPath: folder.path, environment });
     } catch (error) {
-      // A few bytes of its header say whose file it is: such a start is refused, in a sentence.
+      // No file is begun on a disk that is full: such a start is refused, in a sentence.
+      if ((await this.#emptyDisk()) && String(error).includes("on a disk that is full")) {
+        this.story.push("refused as full");
+        return;
+      }
+      // A few bytes of its header say whose file it is: so is such a start.
       if (damage === undefined || !String(error).includes("cannot keep state")) throw error;
       this.story.push("refused");
       tally.told += 1;
@@ -214,9 +219,13 @@ class World {
     await clock?.setOffset(0);
   }
 
-  async #emptyDisk(): Promise<void> {
+  /** Whether there was anything to take away. */
+  async #emptyDisk(): Promise<boolean> {
     const { disk } = this.#parts;
-    if (disk !== undefined) await rm(join(disk.path, FILLER), { force: true });
+    const filler = disk === undefined ? undefined : join(disk.path, FILLER);
+    if (filler === undefined || !existsSync(filler)) return false;
+    await rm(filler);
+    return true;
   }
 
   /** Between two lives. Undefined if nothing was done to the file. */
