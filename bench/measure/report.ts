@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { inTransaction, makeWritable } from "../../src/adapters/sqlite/database.ts";
+import { addUpDay } from "../../src/adapters/sqlite/retention.ts";
 import { incidentRow } from "../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../src/adapters/sqlite/writing.ts";
 import { REPORT_FORMATS, type ReportFormat } from "../../src/core/report/formats.ts";
@@ -83,6 +84,8 @@ function writeYear(path: string, nowMs: number): void {
         if (place % 2 === 0) cost.run(bucket, name);
       }
     }
+    const today = Math.floor(nowMs / DAY_MS);
+    for (let day = today - DAYS; day < today; day += 1) addUpDay(database, day);
   });
   const poll = (atMs: number) => ({
     id: `life-${atMs}`,

@@ -10,32 +10,41 @@ import {
   NOTHING,
   type Reported,
 } from "../../core/report/report.ts";
-import { hourOf } from "../../core/time/duration.ts";
+import { DAY_MS, hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
 import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
 import { newestVersion, versionOf } from "./schema.ts";
-import { evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
+import { DAY_SUMS, evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
-/** In place of `bad_minutes` stands the column that its provider's way to count needs. */
-const SUMS: Readonly<Record<keyof Figures, string>> = {
-  polls: "total(polls)",
-  ok: "total(ok)",
-  failed: "total(failed)",
-  throttled: "total(throttled)",
-  rejected: "total(rejected)",
-  offline: "total(offline)",
-  withinObjective: "total(within_objective)",
-  okMs: "total(ok_duration_ms)",
-  slowestMs: "max(slowest_ok_ms)",
-  watchedMinutes: "total(watched_minutes)",
-  badMinutes: "total(bad_minutes)",
-  hoursWithoutMinutes: "total(watched_minutes IS NULL)",
+/** The minutes that are bad are another column for each way in which providers count. */
+const COLUMNS: Readonly<Record<Exclude<keyof Figures, "badMinutes">, string>> = {
+  polls: "polls",
+  ok: "ok",
+  failed: "failed",
+  throttled: "throttled",
+  rejected: "rejected",
+  offline: "offline",
+  withinObjective: "within_objective",
+  okMs: "ok_duration_ms",
+  slowestMs: "slowest_ok_ms",
+  watchedMinutes: "watched_minutes",
+  hoursWithoutMinutes: "hours_without_minutes",
 };
+/** In place of a column, where no provider counts. */
+const NONE = "0";
+
+function columnsWith(badMinutes: string): readonly string[] {
+  return FIGURES.map((figure) => (figure === "badMinutes" ? badMinutes : COLUMNS[figure]));
+}
+
+function daysWith(badMinutes: string): string {
+  return `SELECT day, ${columnsWith(badMinutes).join(", ")} FROM days WHERE upstream = ? AND day BETWEEN ? AND ?`;
+}
 
 /** Each hour of an upstream's day is looked up by its key: to sort the hours of all upstreams takes longer. */
-function dayWith(badMinutes: string, mostHours: number): string {
-  const sums = FIGURES.map((figure) => SUMS[figure].replace("bad_minutes", badMinutes));
+function hoursWith(badMinutes: string, mostHours: number): string {
+  const sums = columnsWith(badMinutes).map((column) => DAY_SUMS[column] ?? column);
   const hours = Array.from({ length: mostHours }, (_, hour) => `(${hour})`);
   return `SELECT ${sums.join(", ")} FROM (VALUES ${hours.join(", ")}) CROSS JOIN hours
     WHERE bucket = ?1 + column1 AND bucket < ?2 AND upstream = ?3`;
@@ -43,7 +52,7 @@ function dayWith(badMinutes: string, mostHours: number): string {
 
 /** The column of the minutes that are bad as its provider counts. */
 function badMinutesOf({ sla }: Reported): string {
-  if (sla === undefined) return "0";
+  if (sla === undefined) return NONE;
   if (sla.badUnit === "all_failed") return "all_failed_minutes";
   return failedMinutes(sla.badUnit === "any_failed" ? 1 : sla.badUnit.failures);
 }
@@ -61,6 +70,7 @@ const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */
 const DAYS_AT_ONCE = 8;
+const UPSTREAMS_AT_ONCE = 10;
 /** In memory at the same time. Fewer would be more readings, each of which may have to wait for the daemon. */
 const INCIDENTS_OF_AT_ONCE = 10;
 
@@ -77,17 +87,38 @@ export function keptIn(
     const figures: (Figures | undefined)[] = [];
     return { name: upstream.name, badMinutes: badMinutesOf(upstream), figures };
   });
+  // Which of the days are days in UTC too, and so have a row, by its number.
+  const places = new Map(
+    days.flatMap(({ fromMs: from, toMs: to }, place) =>
+      from % DAY_MS === 0 && to - from === DAY_MS ? [[from / DAY_MS, place] as const] : [],
+    ),
+  );
+  const between = [Math.min(...places.keys()), Math.max(...places.keys())] as const;
+  for (let first = 0; places.size > 0 && first < kept.length; first += UPSTREAMS_AT_ONCE) {
+    readVersion(path, (database) => {
+      for (const { name, badMinutes, figures } of kept.slice(first, first + UPSTREAMS_AT_ONCE)) {
+        const statement = database.prepare(daysWith(badMinutes));
+        // A row with a name for each sum takes four times the memory.
+        statement.setReturnArrays(true);
+        for (const row of statement.all(name, ...between)) {
+          const [day, ...sums] = isList(row) ? row : [];
+          const place = places.get(Number(day));
+          if (place !== undefined) figures[place] = figuresIn(sums);
+        }
+      }
+    });
+  }
+  // Other days, and what changed since, are added up.
   const longest = Math.max(...days.map(({ fromMs: from, toMs: to }) => hourOf(to) - hourOf(from)));
   for (let first = 0; first < days.length; first += DAYS_AT_ONCE) {
     const some = days.slice(first, first + DAYS_AT_ONCE);
     readVersion(path, (database) => {
       for (const [badColumn, alike] of Map.groupBy(kept, ({ badMinutes }) => badMinutes)) {
-        const statement = database.prepare(dayWith(badColumn, longest));
-        // A row with a name for each sum takes four times the memory.
+        const statement = database.prepare(hoursWith(badColumn, longest));
         statement.setReturnArrays(true);
         for (const [place, { fromMs: from, toMs: to }] of some.entries())
           for (const { name, figures } of alike)
-            figures[first + place] = figuresIn(statement.get(hourOf(from), hourOf(to), name));
+            figures[first + place] ??= figuresIn(statement.get(hourOf(from), hourOf(to), name));
       }
     });
   }

@@ -5,8 +5,9 @@ import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT } from "../../core/history/history.ts";
 import { FORGOTTEN_MS } from "../../core/notify/plan.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
-import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
+import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
+import { DAY_SUMS } from "./tables.ts";
 import { shortFacts } from "./reading.ts";
 
 const ROUND_EVERY_MS = 600_000;
@@ -34,6 +35,15 @@ const MANY_POLLS = `DELETE FROM polls WHERE id IN (
 /** An earlier version kept as much of an answer as it had sent. */
 const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
   SELECT id FROM polls WHERE length(facts) > ${POLL_IN_FILE_CHARS} LIMIT ${BITE_ROWS})`;
+
+const DAY_OF_HOURS = `INSERT OR IGNORE INTO days (upstream, day, ${Object.keys(DAY_SUMS).join(", ")})
+  SELECT upstream, :day, ${Object.values(DAY_SUMS).join(", ")} FROM hours
+  WHERE bucket >= :day * 24 AND bucket < :day * 24 + 24 GROUP BY upstream`;
+
+/** By then all polls of a day are written, also those of which it was known late whose fault they were. */
+const SETTLED_MS = HOUR_MS;
+/** After a start: so long may nothing have run here. Days before that stay what they are. */
+const DAYS_CAUGHT_UP = 7;
 
 const OLD_ROWS: readonly string[] = [
   "DELETE FROM minutes WHERE bucket < :minute",
@@ -83,12 +93,19 @@ function take(bite: StatementSync, database: DatabaseSync, times: Record<string,
   return inTransaction(database, () => Number(bite.run(times).changes));
 }
 
-/** Bounds the size of the file, now and then, between two batches. */
+/** Adds up a day in UTC that is over. */
+export function addUpDay(database: DatabaseSync, day: number): void {
+  database.prepare(DAY_OF_HOURS).run({ day });
+}
+
+/** Bounds the size of the file and adds up days that are over, now and then, between two batches. */
 export class Upkeep {
   readonly #database: DatabaseSync;
   readonly #bites: readonly StatementSync[];
   readonly #rest: readonly StatementSync[];
   #roundAtMs = Number.NEGATIVE_INFINITY;
+  /** All before it were added up. */
+  #day = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync) {
     const prepared = (sql: string): StatementSync => {
@@ -104,6 +121,7 @@ export class Upkeep {
 
   /** Also runs on time after the clock was set back. */
   tidy(nowMs: number): void {
+    this.#addUpOneDay(nowMs);
     if (Math.abs(nowMs - this.#roundAtMs) < ROUND_EVERY_MS) return;
     const times = retentionAt(nowMs);
     for (const bite of this.#bites) {
@@ -115,5 +133,13 @@ export class Upkeep {
     });
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
     this.#roundAtMs = nowMs;
+  }
+
+  #addUpOneDay(nowMs: number): void {
+    const today = Math.floor((nowMs - SETTLED_MS) / DAY_MS);
+    this.#day = Math.max(this.#day, today - DAYS_CAUGHT_UP);
+    if (this.#day >= today) return;
+    inTransaction(this.#database, () => addUpDay(this.#database, this.#day));
+    this.#day += 1;
   }
 }

@@ -39,6 +39,38 @@ const STEPS: readonly string[] = [
      units INTEGER NOT NULL,
      PRIMARY KEY (bucket, upstream, currency)
    ) STRICT, WITHOUT ROWID;`,
+  // Days in UTC that are over: a report of a year need not add up its hours. An hour that changes takes its day away.
+  `CREATE TABLE days (
+     upstream TEXT NOT NULL,
+     day INTEGER NOT NULL,
+     polls REAL NOT NULL,
+     ok REAL NOT NULL,
+     failed REAL NOT NULL,
+     throttled REAL NOT NULL,
+     rejected REAL NOT NULL,
+     offline REAL NOT NULL,
+     within_objective REAL NOT NULL,
+     ok_duration_ms REAL NOT NULL,
+     slowest_ok_ms REAL NOT NULL,
+     watched_minutes REAL NOT NULL,
+     hours_without_minutes REAL NOT NULL,
+     all_failed_minutes REAL NOT NULL,
+     failed_minutes_1 REAL NOT NULL,
+     failed_minutes_2 REAL NOT NULL,
+     failed_minutes_3 REAL NOT NULL,
+     failed_minutes_4 REAL NOT NULL,
+     failed_minutes_5 REAL NOT NULL,
+     PRIMARY KEY (upstream, day)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TRIGGER hour_added AFTER INSERT ON hours BEGIN
+     DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
+   END;
+   CREATE TRIGGER hour_changed AFTER UPDATE ON hours BEGIN
+     DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
+   END;
+   CREATE TRIGGER hour_forgotten AFTER DELETE ON hours BEGIN
+     DELETE FROM days WHERE upstream = old.upstream AND day = old.bucket / 24;
+   END;`,
 ];
 
 /** The version whose incidents have evidence. */

@@ -5,6 +5,7 @@ import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
 import { OUTCOMES } from "../../core/exchange/reasons.ts";
 import { noticeIn } from "../../core/notify/bulletin.ts";
 import type { Notice } from "../../core/notify/plan.ts";
+import { FAILURES_COUNTED } from "../../core/config/config.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
@@ -91,6 +92,27 @@ function headerOf(header: Row): KeptHeader {
 export function failedMinutes(failures: number): string {
   return `failed_minutes_${failures}`;
 }
+
+/** How each column of a day is made of those of its hours. */
+export const DAY_SUMS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [
+      "polls",
+      "ok",
+      "failed",
+      "throttled",
+      "rejected",
+      "offline",
+      "within_objective",
+      "ok_duration_ms",
+      "watched_minutes",
+      "all_failed_minutes",
+      ...FAILURES_COUNTED.map(failedMinutes),
+    ].map((column) => [column, `total(${column})`]),
+  ),
+  slowest_ok_ms: "max(slowest_ok_ms)",
+  hours_without_minutes: "total(watched_minutes IS NULL)",
+};
 
 export function incidentRow(
   incident: Incident,

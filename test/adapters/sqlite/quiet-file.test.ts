@@ -8,9 +8,9 @@ import { incidentRow } from "../../../src/adapters/sqlite/tables.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
 import { NOTHING, reportedOf } from "../../../src/core/report/report.ts";
-import { hourOf, DAY_MS } from "../../../src/core/time/duration.ts";
+import { DAY_MS, HOUR_MS, hourOf } from "../../../src/core/time/duration.ts";
 import { sampleUpstream } from "../../support/samples.ts";
-import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
+import { batchAt, NOW_MS, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
 const EMAIL = [reportedOf(sampleUpstream({ name: "email" }))];
 
@@ -103,6 +103,52 @@ test("the hours of a day are those from its midnight to the next, and no other u
   const [day] = keptIn(bench.path, EMAIL, period).get("email")?.days ?? [];
   expect(day).toMatchObject({ polls: 3, ok: 3, watchedMinutes: 2 });
   expect(hourOf(fromMs) % 24).toBe(0);
+});
+
+test("a day has the same figures whether it was added up or its hours are, also after it has changed", async () => {
+  await using bench = await StateBench.make();
+  const firstDay = Math.floor(NOW_MS / DAY_MS);
+  const nowMs = (firstDay + 3) * DAY_MS + HOUR_MS;
+  const asked = { firstDay, lastDay: firstDay + 3 };
+  const sla = {
+    atLeast: 0.999,
+    unit: "minute",
+    badUnit: "any_failed",
+    credits: undefined,
+    claimWithinMs: undefined,
+    timeZone: undefined,
+  } as const;
+  const reported = [...EMAIL, { ...reportedOf(sampleUpstream({ name: "ai-router" })), sla }];
+  const figures = (timeZone: string): readonly unknown[] => {
+    const kept = keptIn(bench.path, reported, periodOf(asked, timeZone, nowMs));
+    return [...kept].map(([name, { days }]) => ({ name, days }));
+  };
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  const polls = Array.from({ length: 200 }, (_, turn) =>
+    savedAt(
+      firstDay * DAY_MS + turn * 1_234_567,
+      turn % 3 === 0 ? TIMEOUT : undefined,
+      turn % 2 === 0 ? "email" : "ai-router",
+    ),
+  );
+  await thread.write(batchAt(firstDay * DAY_MS, { polls }));
+  const [ofHours, elsewhere] = [figures("UTC"), figures("Europe/Berlin")];
+  // One batch for each of the last seven days, an hour after their end.
+  for (let batches = 0; batches < 8; batches += 1) await thread.write(batchAt(nowMs));
+  expect(bench.query("SELECT count(*) AS n, max(day) AS last FROM days")).toEqual([
+    { n: 6, last: firstDay + 2 },
+  ]);
+  expect([figures("UTC"), figures("Europe/Berlin")]).toEqual([ofHours, elsewhere]);
+  await thread.write(
+    batchAt(nowMs, { polls: [savedAt((firstDay + 1) * DAY_MS, TIMEOUT), savedAt(firstDay * DAY_MS + 1)] }),
+  );
+  const changed = figures("UTC");
+  expect(changed).not.toEqual(ofHours);
+  expect(bench.count("days")).toBe(4);
+  await thread.close();
+  bench.change("DELETE FROM days");
+  expect(figures("UTC")).toEqual(changed);
 });
 
 test("each upstream has its own incidents, whichever is asked for first", async () => {

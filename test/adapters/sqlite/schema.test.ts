@@ -55,12 +55,13 @@ test("hours of an earlier version stay, their minutes unknown; what follows is c
     writer.write({ polls: [{ upstream: "email", endedAtMs, withinObjective: false, status }], rows: [] });
   };
   poll(0);
+  for (const change of ["added", "changed", "forgotten"]) database.exec(`DROP TRIGGER hour_${change}`);
   for (const column of ["offline", "watched_minutes", "all_failed_minutes"])
     database.exec(`ALTER TABLE hours DROP COLUMN ${column}`);
   for (const failures of [1, 2, 3, 4, 5])
     database.exec(`ALTER TABLE hours DROP COLUMN failed_minutes_${failures}`);
   database.exec(
-    "ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; DROP TABLE cost_hours; PRAGMA user_version = 9",
+    "ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; DROP TABLE cost_hours; DROP TABLE days; PRAGMA user_version = 9",
   );
   inTransaction(database, () => migrate(database));
   poll(60_000);
