@@ -28,6 +28,8 @@ export type LimitField = {
   readonly isWeak: boolean;
   /** It says no more than that requests are counted. */
   readonly isPlain: boolean;
+  /** Whose limit it is, and of what: empty if it may be of all. */
+  readonly of: string;
   readonly saysRequests: boolean;
 };
 
@@ -58,30 +60,44 @@ function read(name: string): LimitField | undefined {
   const wordsThatAre = (...roles: readonly Role[]): readonly string[] =>
     others.flatMap(({ word, role }) => (roles.includes(role) ? [word] : []));
 
-  const perMs = windowMsOfWord(wordsThatAre("window")[0] ?? "");
+  const window = wordsThatAre("window")[0] ?? "";
+  const perMs = windowMsOfWord(window);
   const saysRequests = others.some(
     ({ role, isSaid }) => role === "requests" || (role === "kind of requests" && isSaid),
   );
+  const isOfAnything = wordsThatAre("owner", "unknown").some((word) => !SCOPES.has(word) && !PARTS.has(word));
+  const isOfRequests = saysRequests || RATE.test(window) || (perMs !== undefined && !isOfAnything);
+  if (!OF_LIMITS.test(name) && !isOfRequests) return undefined;
   const isQualified = others.some(({ role, isSaid }) => isSaid && QUALIFIERS.includes(role));
   // `x-throttle`: perhaps whether, not how many.
   const isObject = isQualified || words[stem.start] === "throttle";
   const hidden = words.slice(stem.start, stem.end).includes("quota") ? "quota" : wordsThatAre("unknown")[0];
   const prefix = prefixOf(name, words, stem);
+  const of = wordsThatAre(...QUALIFIERS).join("-");
   return {
     part: part !== "all" ? part : isObject ? "object" : perMs === undefined ? "all" : "limit",
-    family: `${prefix} ${saysRequests ? "requests" : ""} ${wordsThatAre(...QUALIFIERS).join("-")} ${perMs ?? ""}`,
+    family: `${prefix} ${saysRequests ? "requests" : ""} ${of} ${perMs ?? ""}`,
     prefix,
     unit: wordsThatAre("other unit")[0] ?? (saysRequests ? "requests" : (hidden ?? "requests")),
     perMs,
     numberMs: NUMBER_UNITS_MS.get(wordsThatAre("unit of the number").at(-1) ?? ""),
     isWeak: stem.isWeak,
     isPlain: perMs === undefined && !isQualified,
+    of,
     saysRequests: saysRequests || OF_THE_API.test(name),
   };
 }
 
 /** They leave open whether a number is the limit or what was used of it. */
 const VAGUE = wordSet("current this at in after for by timestamp ts renewal");
+
+/**
+ * What is left or reset may be anything, such as votes or a session: without one of these words, a name must say requests,
+ * or a window of nothing else.
+ */
+const OF_LIMITS = /limit|remain|quota|throttle/;
+/** `qpd`: queries in a day. */
+const RATE = /^[qrt]p[smhd]$/;
 
 /** A remainder of a limit that is nothing's but the API's own. */
 const OF_THE_API = /^(?:x-)?(?:api-)?limit-remaining$/;
@@ -172,7 +188,9 @@ function otherWords(
     if (word === "min" && part === "limit" && stem.isWeak) return "owner";
     if (windowMsOfWord(word) !== undefined && !others.some(({ role }) => role === "window")) return "window";
     if (REQUESTS.has(word)) return "requests";
-    const isKind = KINDS_OF_REQUESTS.has(word);
+    // `x-ratelimit-login-attempts`: not every request is one.
+    const isOfSome = word === "attempts" && others.some(({ role }) => role === "unknown");
+    const isKind = KINDS_OF_REQUESTS.has(word) && !isOfSome;
     if (OTHER_UNITS.has(word) && !isOwnersToken && (stem.isWeak || !isKind)) return "other unit";
     if (isKind) return "kind of requests";
     // `x-ratelimit-limit-2`: some number their limits.

@@ -182,7 +182,10 @@ function withHalvesJoined(siblings: readonly Draft[]): readonly Draft[] {
   );
   const isOnly = otherLimits.length + otherRests.length === 0;
   if (limit === undefined || rest === undefined || !isOnly) return siblings;
-  const isAlike = rest.field.isPlain || (rest.perMs !== undefined && rest.perMs === limit.perMs);
+  // `X-Votes-Remaining-Day` is no rest of `X-RateLimit-Limit-Day`.
+  const isOfSame = rest.field.of === "" || rest.field.of === limit.field.of;
+  const isOfWindow = rest.perMs !== undefined && rest.perMs === limit.perMs && isOfSame;
+  const isAlike = rest.field.isPlain || isOfWindow;
   if (!isAlike || limit.field.unit !== rest.field.unit) return siblings;
   const whole = { field: limit.field, ...together(limit, rest) };
   return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));

@@ -614,3 +614,24 @@ test("nothing left and nothing used pauses until the reset, though no limit is t
   const spent = { "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "0", "X-RateLimit-Reset": "30" };
   expect(advise(200, spent).pause).toEqual({ forMs: 30_000, scope: "budget", source: "rate_limit" });
 });
+
+test.each<[string, Fields]>([
+  ["a session", { "X-Session-Left": "0", "X-Session-Reset": "1800" }],
+  [
+    "a session that says its number",
+    { "X-Session-Limit": "5", "X-Session-Remaining": "0", "X-Session-Reset": "1800" },
+  ],
+  ["votes", { "X-Votes-Limit": "3", "X-Votes-Remaining": "0", "X-Votes-Reset": "86400" }],
+  ["money", { "X-Balance-Left": "0", "X-Balance-Reset": "86400" }],
+  ["megabytes", { "X-Mb-Limit": "100", "X-Mb-Left": "0", "X-Mb-Reset": "86400" }],
+  ["a cache", { "X-Cache-Remaining": "0", "X-Cache-Reset": "86400" }],
+  ["rewards of a day", { "X-Daily-Reward-Remaining": "0", "X-Daily-Reward-Reset": "40000" }],
+  ["exports, beside a reset of the rate", { "X-Exports-Left": "0", "X-RateLimit-Reset": "86400" }],
+  [
+    "votes of a day, beside the limit of a day",
+    { "X-RateLimit-Limit-Day": "100", "X-RateLimit-Reset-Day": "3600", "X-Votes-Remaining-Day": "0" },
+  ],
+  ["logins", { "X-RateLimit-Login-Attempts-Remaining": "0", "X-RateLimit-Login-Attempts-Reset": "86400" }],
+])("no good answer silences its key by what is left of something else: %s", (_of, fields) => {
+  expect(advise(200, fields).pause).toBeUndefined();
+});
