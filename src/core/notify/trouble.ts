@@ -116,7 +116,7 @@ export function foldConditions(
     .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))
     .map((trouble) => ({
       ...trouble,
-      endedAtMs: nowMs,
+      endedAtMs: Math.min(trouble.heldAtMs ?? nowMs, nowMs),
       knownAtMs: nowMs,
       // What was said of it holds no more, but for what happened meanwhile.
       says: trouble.kind === "offline" ? trouble.says : "",

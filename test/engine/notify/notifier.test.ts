@@ -511,6 +511,7 @@ test("a quota that would be empty now before its refill and now after it is told
   world.conditions = [];
   await world.clock.advance(11 * MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending pacewatch", "up pacewatch"]);
+  expect(world.heard.at(-1)?.message.lines.join(" ")).toContain("It lasted 58 min");
 });
 
 test("the announced end of an API is told once, whatever process sees it", async () => {
