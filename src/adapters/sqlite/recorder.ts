@@ -41,7 +41,7 @@ export class StateRecorder implements Recorder {
     const seen = JSON.stringify(incident);
     if (incident === undefined || seen === this.#saved) return;
     this.#saved = seen;
-    this.#buffer.put(incidentRow(incident, this.#history.evidence.polls, this.#clock.wallNow()));
+    this.#buffer.put(incidentRow(incident, this.#history.evidence.of(incident), this.#clock.wallNow()));
   }
 
   #saveValue(name: string): void {

@@ -155,11 +155,9 @@ export class History implements Recorder {
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.announcement = poll.announcement;
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    const sinceMs = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
-    if (sinceMs !== undefined) {
-      this.sinceMs = sinceMs;
-      this.evidence.end();
-    }
+    const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
+    if (unseen !== undefined) this.evidence.endUnseen(unseen);
+    this.sinceMs = unseen?.nextSinceMs ?? this.sinceMs;
     this.evidence.polled(status);
   }
 

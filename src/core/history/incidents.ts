@@ -75,6 +75,12 @@ type Open = Pick<Incident, "startedAtMs"> & {
   readonly confirmedAtMs: number;
 };
 
+/** An incident that ended while nobody looked. */
+type Unseen = Pick<Incident, "startedAtMs"> & {
+  /** Since when it has been so again, where another one began with the poll that found it over. */
+  readonly nextSinceMs?: number;
+};
+
 /** In the place of another one, without a change of health but to throttled, which needs no confirmation. */
 function openSince(atMs: number, { kind, reason }: PollOutcome, former: Open): Open {
   const state = kind === "throttled" ? kind : former.state;
@@ -110,21 +116,22 @@ export class Incidents {
       .reverse();
   }
 
-  /** Returns since when it has been so, where another incident begins by it: nobody looked for so long that the last one is over. */
-  polled({ kind, reason }: PollOutcome, endedAtMs: number, afterMs: number = Infinity): number | undefined {
+  /** Returns the incident that is over by then, where nobody looked for longer than `afterMs`. */
+  polled({ kind, reason }: PollOutcome, endedAtMs: number, afterMs: number = Infinity): Unseen | undefined {
     const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, afterMs);
+    const unseen = former && { startedAtMs: former.startedAtMs };
     if (kind === "ok") {
       this.#failing = undefined;
-      return undefined;
+      return unseen;
     }
     this.#lastReason = reason;
     if (former !== undefined && !this.#isUnknown) {
       this.#open = openSince(endedAtMs, { kind, reason }, former);
-      return endedAtMs;
+      return { startedAtMs: former.startedAtMs, nextSinceMs: endedAtMs };
     }
     if (this.#open !== undefined) this.#open.polls += 1;
     else if (kind !== "ours") (this.#failing ??= { sinceMs: endedAtMs, polls: 0 }).polls += 1;
-    return undefined;
+    return unseen;
   }
 
   /** Where nobody looked for longer than this, what failed before may have been over meanwhile. Returns what was open. */
@@ -139,7 +146,7 @@ export class Incidents {
     return open;
   }
 
-  /** What was ours makes an incident that it led to ours; one that began before is theirs. Returns as `polled` does. */
+  /** What was ours makes an incident that it led to ours; one that began before is theirs. Returns since when it has been so, where another one begins by it. */
   judged({ kind, reason }: PollOutcome, endedAtMs: number): number | undefined {
     const open = this.#open;
     if (reason === "offline") {
@@ -217,10 +224,17 @@ export class Evidence {
   /** The oldest first. */
   polls: readonly PollStatus[];
   #isOver = false;
+  /** Of the last incident that ended unseen: its end is saved only after the poll that found it over. */
+  #former: (Pick<Incident, "startedAtMs"> & { readonly polls: readonly PollStatus[] }) | undefined;
 
   /** Continues `restored`, of an incident that is still open. */
   constructor(restored: readonly PollStatus[] = []) {
     this.polls = restored;
+  }
+
+  /** Of the newest incident. */
+  of({ startedAtMs }: Incident): readonly PollStatus[] {
+    return this.#former?.startedAtMs === startedAtMs ? this.#former.polls : this.polls;
   }
 
   /** After an ok poll it stays until the next failure, as the incident that just ended is still to be saved. */
@@ -232,8 +246,9 @@ export class Evidence {
   }
 
   /** What fails next is another incident. */
-  end(): void {
-    this.#isOver = true;
+  endUnseen({ startedAtMs }: Pick<Incident, "startedAtMs">): void {
+    this.#former = { startedAtMs, polls: this.polls };
+    this.polls = [];
   }
 
   /** It was ours after all. */

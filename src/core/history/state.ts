@@ -37,7 +37,7 @@ export type RestoredUpstream = {
 /** What the recorder of the state file reads after each event. */
 export type SavedHistory = {
   readonly newestIncident: Incident | undefined;
-  readonly evidence: { readonly polls: readonly PollStatus[] };
+  readonly evidence: { of(incident: Incident): readonly PollStatus[] };
   readonly values: { newest(name: string): ValuePoint | undefined };
 };
 

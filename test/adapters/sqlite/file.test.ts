@@ -170,6 +170,36 @@ describe("after a restart", () => {
     expect((await restoredOf(bench))?.evidence).toEqual([]);
   });
 
+  test.each([
+    ["known to be down by then", "down"],
+    ["unknown by then", "unknown"],
+  ] as const)(
+    "what is evidence of an incident that ended unseen is none of the next one, nor the other way round: %s",
+    async (_, state) => {
+      await using bench = await StateBench.make();
+      const store = await bench.open();
+      const record = bench.recordOf(store);
+      record.history.longestGapMs = 60_000;
+      for (const id of ["fail-1", "fail-2", "fail-3"]) bench.poll(record, TIMEOUT, id);
+      record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
+      if (state === "unknown")
+        record.record({ kind: "health_changed", from: "down", to: state, atMs: bench.clock.wallNow() });
+      await bench.clock.advance(9 * 3_600_000);
+      for (const id of ["later-1", "later-2"]) bench.poll(record, TIMEOUT, id);
+      if (state === "unknown")
+        record.record({ kind: "health_changed", from: state, to: "down", atMs: bench.clock.wallNow() });
+      bench.poll(record, TIMEOUT, "later-3");
+      await store.close();
+      const rows = bench.query("SELECT json(evidence) AS kept FROM incidents ORDER BY started_at_ms");
+      expect(
+        rows.map(({ kept }) => JSON.parse(String(kept)).polls.map(({ id }: { id: string }) => id)),
+      ).toEqual([
+        ["fail-1", "fail-2", "fail-3"],
+        ["later-1", "later-2", "later-3"],
+      ]);
+    },
+  );
+
   test("an older incident that nobody closed ended when it was last heard of", async () => {
     await using bench = await StateBench.make();
     const store = await bench.open();

@@ -218,7 +218,10 @@ describe("where nobody looked for long, as the machine slept", () => {
 
   test("it is another one if it fails still, since then", () => {
     const incidents = downSince(1_000);
-    expect(incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS)).toBe(9 * HOUR_MS);
+    expect(incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS)).toEqual({
+      startedAtMs: 1_000,
+      nextSinceMs: 9 * HOUR_MS,
+    });
     expect(incidents.polled(failed("dns"), 9 * HOUR_MS + 15_000, HOUR_MS)).toBeUndefined();
     expect(incidents.all).toEqual([incident({ reason: "dns", startedAtMs: 9 * HOUR_MS }), cut]);
   });
