@@ -261,6 +261,8 @@ export class Poller {
       wasStarted: true,
     });
     this.#fold({ kind: "skipped", cause, count: 1 });
+    // What failed before a pause is not confirmed by what fails after it.
+    if (cause === "backoff") this.#fold({ kind: "paused" });
   }
 
   #finish(

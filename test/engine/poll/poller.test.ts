@@ -479,6 +479,23 @@ test.each([
   expect(sentAtMs).toHaveLength(1);
 });
 
+test("what failed before a pause is not confirmed by the first failure after it, where its confirmation still connected", async () => {
+  const { clock, poller, probe, recorder, ledger } = await world(() => observed(TIMED_OUT));
+  poller.slot("schedule", clock.now());
+  await clock.advance(1);
+  const poll = probe.poll.bind(probe);
+  probe.poll = async (signal, mayWrite = () => true) => {
+    await clock.sleep(2_000);
+    return mayWrite() ? await poll(signal, mayWrite) : observed({ ...TIMED_OUT, sent: false });
+  };
+  await clock.advance(2_000);
+  ledger.applyAdvice(["api"], SILENCE);
+  await clock.advance(14_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(2_500);
+  expect(recorder.story).toEqual(["schedule failed", "skipped backoff", "schedule failed"]);
+});
+
 test("three slots whose right to send ended before they were sent leave it unknown, as three that were skipped do", async () => {
   let isHeld = true;
   const unsent: Exchange = { ...TIMED_OUT, sent: false };
