@@ -137,7 +137,8 @@ export class Upkeep {
 
   #addUpOneDay(nowMs: number): void {
     const today = Math.floor((nowMs - SETTLED_MS) / DAY_MS);
-    this.#day = Math.max(this.#day, today - DAYS_CAUGHT_UP);
+    // The clock may have been set back.
+    this.#day = Math.max(Math.min(this.#day, today), today - DAYS_CAUGHT_UP);
     if (this.#day >= today) return;
     inTransaction(this.#database, () => addUpDay(this.#database, this.#day));
     this.#day += 1;

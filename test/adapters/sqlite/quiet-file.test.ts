@@ -151,6 +151,22 @@ test("a day has the same figures whether it was added up or its hours are, also 
   expect(figures("UTC")).toEqual(changed);
 });
 
+test("days that end after a clock that was far ahead was set right are added up too", async () => {
+  await using bench = await StateBench.make();
+  const today = Math.floor(NOW_MS / DAY_MS);
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  // A clock that is two days ahead takes today for over.
+  for (let batches = 0; batches < 8; batches += 1)
+    await thread.write(batchAt((today + 2) * DAY_MS + HOUR_MS));
+  for (const day of [today, today + 1])
+    await thread.write(batchAt(day * DAY_MS + HOUR_MS, { polls: [savedAt(day * DAY_MS + HOUR_MS)] }));
+  for (let batches = 0; batches < 2; batches += 1)
+    await thread.write(batchAt((today + 2) * DAY_MS + HOUR_MS));
+  await thread.close();
+  expect(bench.query("SELECT day FROM days").map(({ day }) => day)).toEqual([today, today + 1]);
+});
+
 test("each upstream has its own incidents, whichever is asked for first", async () => {
   await using bench = await StateBench.make();
   const thread = new SqliteThread(bench.path);
