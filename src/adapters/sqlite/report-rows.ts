@@ -95,32 +95,41 @@ export function keptIn(
   );
   const between = [Math.min(...places.keys()), Math.max(...places.keys())] as const;
   for (let first = 0; places.size > 0 && first < kept.length; first += UPSTREAMS_AT_ONCE) {
-    readVersion(path, (database) => {
-      for (const { name, badMinutes, figures } of kept.slice(first, first + UPSTREAMS_AT_ONCE)) {
+    const some = kept.slice(first, first + UPSTREAMS_AT_ONCE);
+    const read = (database: DatabaseSync): readonly (readonly unknown[])[] =>
+      some.map(({ name, badMinutes }) => {
         const statement = database.prepare(daysWith(badMinutes));
         // A row with a name for each sum takes four times the memory.
         statement.setReturnArrays(true);
-        for (const row of statement.all(name, ...between)) {
-          const [day, ...sums] = isList(row) ? row : [];
-          const place = places.get(Number(day));
-          if (place !== undefined) figures[place] = figuresIn(sums);
-        }
+        return statement.all(name, ...between);
+      });
+    for (const [turn, rows] of readVersion(path, read).entries()) {
+      for (const row of rows) {
+        const [day, ...sums] = isList(row) ? row : [];
+        const [place, upstream] = [places.get(Number(day)), some[turn]];
+        if (place !== undefined && upstream !== undefined) upstream.figures[place] = figuresIn(sums);
       }
-    });
+    }
   }
   // Other days, and what changed since, are added up.
   const longest = Math.max(...days.map(({ fromMs: from, toMs: to }) => hourOf(to) - hourOf(from)));
   for (let first = 0; first < days.length; first += DAYS_AT_ONCE) {
     const some = days.slice(first, first + DAYS_AT_ONCE);
-    readVersion(path, (database) => {
-      for (const [badColumn, alike] of Map.groupBy(kept, ({ badMinutes }) => badMinutes)) {
+    const read = (database: DatabaseSync): readonly (() => void)[] =>
+      [...Map.groupBy(kept, ({ badMinutes }) => badMinutes)].flatMap(([badColumn, alike]) => {
         const statement = database.prepare(hoursWith(badColumn, longest));
         statement.setReturnArrays(true);
-        for (const [place, { fromMs: from, toMs: to }] of some.entries())
-          for (const { name, figures } of alike)
-            figures[first + place] ??= figuresIn(statement.get(hourOf(from), hourOf(to), name));
-      }
-    });
+        return some.flatMap(({ fromMs: from, toMs: to }, turn) =>
+          alike.flatMap(({ name, figures }) => {
+            const place = first + turn;
+            if (figures[place] !== undefined) return [];
+            const sums = figuresIn(statement.get(hourOf(from), hourOf(to), name));
+            return () => void (figures[place] = sums);
+          }),
+        );
+      });
+    // Where a write came in between, it was read again, and what was read before counts no more.
+    for (const keep of readVersion(path, read)) keep();
   }
   const costs = readVersion(path, (database) => {
     const cost = database.prepare(COSTS);

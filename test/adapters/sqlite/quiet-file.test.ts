@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test, vi } from "vitest";
 import { readBeside } from "../../../src/adapters/sqlite/quiet-file.ts";
 import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
 import { incidentRow } from "../../../src/adapters/sqlite/tables.ts";
@@ -12,6 +12,14 @@ import { DAY_MS, HOUR_MS, hourOf } from "../../../src/core/time/duration.ts";
 import { sampleUpstream } from "../../support/samples.ts";
 import { batchAt, NOW_MS, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
+const SLA = {
+  atLeast: 0.999,
+  unit: "minute",
+  badUnit: "any_failed",
+  credits: undefined,
+  claimWithinMs: undefined,
+  timeZone: undefined,
+} as const;
 const EMAIL = [reportedOf(sampleUpstream({ name: "email" }))];
 
 /** Slowly, so that a writer comes in between. Each of its batches adds as many to both tables. */
@@ -110,15 +118,7 @@ test("a day has the same figures whether it was added up or its hours are, also 
   const firstDay = Math.floor(NOW_MS / DAY_MS);
   const nowMs = (firstDay + 3) * DAY_MS + HOUR_MS;
   const asked = { firstDay, lastDay: firstDay + 3 };
-  const sla = {
-    atLeast: 0.999,
-    unit: "minute",
-    badUnit: "any_failed",
-    credits: undefined,
-    claimWithinMs: undefined,
-    timeZone: undefined,
-  } as const;
-  const reported = [...EMAIL, { ...reportedOf(sampleUpstream({ name: "ai-router" })), sla }];
+  const reported = [...EMAIL, { ...reportedOf(sampleUpstream({ name: "ai-router" })), sla: SLA }];
   const figures = (timeZone: string): readonly unknown[] => {
     const kept = keptIn(bench.path, reported, periodOf(asked, timeZone, nowMs));
     return [...kept].map(([name, { days }]) => ({ name, days }));
@@ -165,6 +165,38 @@ test("days that end after a clock that was far ahead was set right are added up 
     await thread.write(batchAt((today + 2) * DAY_MS + HOUR_MS));
   await thread.close();
   expect(bench.query("SELECT day FROM days").map(({ day }) => day)).toEqual([today, today + 1]);
+});
+
+test.each([
+  ["days that are added up", "FROM days"],
+  ["hours", "CROSS JOIN hours"],
+])("what was read of %s is forgotten where a write came in between", async (_, read) => {
+  await using bench = await StateBench.make();
+  const firstDay = Math.floor(NOW_MS / DAY_MS);
+  const nowMs = (firstDay + 1) * DAY_MS + HOUR_MS;
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  const polls = ["email", "router"].map((name) => savedAt(firstDay * DAY_MS, undefined, name));
+  await thread.write(batchAt(NOW_MS, { polls }));
+  if (read === "FROM days") for (let turn = 0; turn < 8; turn += 1) await thread.write(batchAt(nowMs));
+  await thread.close();
+  const prepare = DatabaseSync.prototype.prepare;
+  let statements = 0;
+  using _spied = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    if (sql.includes(read)) statements += 1;
+    // One upstream is read by then, and the other is not.
+    if (sql.includes(read) && statements === 2) bench.change("UPDATE hours SET polls = 7");
+    return prepare.call(this, sql);
+  });
+  const reported = [...EMAIL, { ...reportedOf(sampleUpstream({ name: "router" })), sla: SLA }];
+  const kept = keptIn(bench.path, reported, periodOf({ firstDay, lastDay: firstDay }, "UTC", nowMs));
+  expect([...kept].map(([name, { days }]) => [name, days[0]?.polls])).toEqual([
+    ["email", 7],
+    ["router", 7],
+  ]);
 });
 
 test("each upstream has its own incidents, whichever is asked for first", async () => {
