@@ -180,17 +180,20 @@ test.each([
   await thread.write(batchAt(NOW_MS, { polls }));
   if (read === "FROM days") for (let turn = 0; turn < 8; turn += 1) await thread.write(batchAt(nowMs));
   await thread.close();
-  const prepare = DatabaseSync.prototype.prepare;
   let statements = 0;
-  using _spied = vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (
-    this: DatabaseSync,
-    sql,
-  ) {
-    if (sql.includes(read)) statements += 1;
-    // One upstream is read by then, and the other is not.
-    if (sql.includes(read) && statements === 2) bench.change("UPDATE hours SET polls = 7");
-    return prepare.call(this, sql);
-  });
+  const watch = (): void => {
+    const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+    prepare.mockImplementation(function (this: DatabaseSync, sql) {
+      prepare.mockRestore();
+      if (sql.includes(read)) statements += 1;
+      // One upstream is read by then, and the other is not.
+      if (statements === 2) bench.change("UPDATE hours SET polls = 7");
+      const statement = this.prepare(sql);
+      if (statements < 2) watch();
+      return statement;
+    });
+  };
+  watch();
   const reported = [...EMAIL, { ...reportedOf(sampleUpstream({ name: "router" })), sla: SLA }];
   const kept = keptIn(bench.path, reported, periodOf({ firstDay, lastDay: firstDay }, "UTC", nowMs));
   expect([...kept].map(([name, { days }]) => [name, days[0]?.polls])).toEqual([
