@@ -220,9 +220,9 @@ class Planning {
   }
 
   #begun(trouble: Trouble, troubles: readonly Trouble[]): void {
-    const { kind, upstream, startedAtMs } = trouble;
-    // Whether we are offline is told when we are back.
-    if (kind === "offline") return;
+    const { kind, upstream, startedAtMs, heldAtMs = Infinity } = trouble;
+    // Whether we are offline is told when we are back. A credit may no longer be ending, and not be over yet.
+    if (kind === "offline" || heldAtMs - startedAtMs < this.#afterMs(kind)) return;
     const told = this.#goesOn(trouble, troubles);
     if (told !== undefined) {
       this.quiet.push({ ...told, isOpen: false }, { ...told, incident: trouble.id, startedAtMs });

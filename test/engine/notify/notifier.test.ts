@@ -514,6 +514,19 @@ test("a quota that would be empty now before its refill and now after it is told
   expect(world.heard.at(-1)?.message.lines.join(" ")).toContain("It lasted 58 min");
 });
 
+test("a credit that is ending for less than `after` is not told", async () => {
+  const world = await started([sampleReceiver({ afterMs: 2 * MINUTE_MS })]);
+  const ending = { kind: "credit_ending", of: "ai/1d", says: "Budget ai, daily: empty soon." } as const;
+  world.conditions = [ending];
+  await world.clock.advance(MINUTE_MS);
+  world.conditions = [];
+  await world.clock.advance(30 * MINUTE_MS);
+  expect(world.told()).toEqual([]);
+  world.conditions = [ending];
+  await world.clock.advance(3 * MINUTE_MS);
+  expect(world.told()).toEqual(["credit_ending pacewatch"]);
+});
+
 test("the announced end of an API is told once, whatever process sees it", async () => {
   const world = await started();
   world.conditions = [{ kind: "api_ending", upstream: "email", of: "1800000000000", says: "It ends." }];
