@@ -271,7 +271,11 @@ export class AppPolling implements AsyncDisposable {
       schedule.longestGapMs,
     );
     const sinceMs = this.#healthBefore(name) && before?.sinceMs;
-    const history = new History(name, nowMs, { ...restored, incidents }, gone?.kept, sinceMs);
+    const [[last], [newest]] = [own, incidents];
+    // The evidence of one that is over by then is none of the next.
+    const goesOn = newest?.endedAtMs === undefined && newest?.startedAtMs === last?.startedAtMs;
+    const left = { ...restored, incidents, ...(!goesOn && { evidence: [] }) };
+    const history = new History(name, nowMs, left, gone?.kept, sinceMs);
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
       this.#judge(name, poll, judged),
     );

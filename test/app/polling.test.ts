@@ -204,6 +204,34 @@ test.each([
   },
 );
 
+test.each([
+  ["goes on with the incident that it is of", 30_000, undefined, ["fail"]],
+  ["is none of what comes after nobody looked for long", 3 * HOUR_MS, undefined, []],
+  ["is none of what another replica sees", 30_000, sampleFleetView({ state: "up", incident: undefined }), []],
+])("evidence that is restored %s", async (_name, agoMs, view, expected) => {
+  const email = sampleUpstream({ name: "email", schedule: sampleSchedule(60_000) });
+  const pollAt = (atMs: number) => ({
+    ...pollStatusOf(samplePoll({ id: "fail", sentAtMs: atMs, endedAtMs: atMs })),
+    outcome: "failed" as const,
+  });
+  const { polling } = opened({
+    upstreams: [email],
+    left: (nowMs) => ({
+      polls: [pollAt(nowMs - agoMs)],
+      failures: [],
+      incidents: [{ ...OPEN, startedAtMs: nowMs - agoMs }],
+      evidence: [pollAt(nowMs - agoMs)],
+      minutes: [],
+      hours: [],
+      values: [],
+    }),
+  });
+  await using _ = polling;
+  await polling.gain([{ upstream: "email", unheldMs: undefined, view }]);
+  expect(polling.recordOf("email")?.history.evidence.polls.map(({ id }) => id)).toEqual(expected);
+  void polling.drop(["email"], "cut off");
+});
+
 test("how long an incident goes on unseen follows the schedule of the present config", async () => {
   const { polling } = opened();
   await using _ = polling;
