@@ -216,8 +216,7 @@ function budgetViews(
     const state = ledger.state(name);
     if (state === undefined) return undefined;
     advertised ??= advertisedQuotas(config, polling, nowMs);
-    const { pausedUntilMs, ...shown } = state;
-    const pauseMs = pausedUntilMs - clock.now();
+    const pauseMs = state.pausedUntilMs - clock.now();
     const proof = proofs.get(name);
     const quota = proof?.quota && ownQuota(name, proof.quota);
     const spend = proof?.spend && ownQuota(spendOf(name), proof.spend);
@@ -228,11 +227,14 @@ function budgetViews(
     ];
     return {
       name,
-      ...shown,
+      rates: state.rates,
+      advertisedLimit: state.advertisedLimit,
+      advertisedRemaining: state.advertisedRemaining,
+      advertisedLimits: state.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
       quota: quota?.standing,
-      ...(spend?.standing && { spend: spend.standing }),
-      ...(quotas.length > 0 && { quotas }),
+      spend: spend?.standing,
+      quotas,
     };
   };
 }
@@ -301,7 +303,7 @@ function budgetStatusOf(
     pausedUntilMs: view.pausedUntilWallMs,
     quota,
     ...(spend && { spend }),
-    ...(view.quotas && {
+    ...(view.quotas.length > 0 && {
       quotas: view.quotas.map(({ quota: name, burns }) => ({
         quota: name,
         sentence: quotaSentence(burns, nowMs, ours[name]),

@@ -259,6 +259,8 @@ export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): Bud
     advertisedLimits: [],
     pausedUntilWallMs: 0,
     quota: undefined,
+    spend: undefined,
+    quotas: [],
     ...changes,
   };
 }

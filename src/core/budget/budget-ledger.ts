@@ -147,13 +147,12 @@ export class BudgetLedger {
   }
 
   state(nowMs: number): BudgetState {
-    const caps = this.#caps(nowMs);
     const { limit, remaining } = this.#restraint.advertised;
     return {
-      rates: this.budget.rates.map((rate, index) => ({
+      rates: this.budget.rates.map((rate) => ({
         label: rate.label,
         limit: rate.requests,
-        cap: caps[index] ?? 0,
+        cap: this.#capOf(rate, nowMs),
         leases: this.leases.heldIn(rate.perMs, nowMs),
       })),
       advertisedLimit: limit,

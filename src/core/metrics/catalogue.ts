@@ -410,7 +410,7 @@ function ofSpend(read: (spend: QuotaSnapshot) => number): Read<BudgetSnapshot> {
 }
 
 function eachQuota(read: (burn: Burn) => number | undefined): Read<BudgetSnapshot> {
-  return ({ quotas = [] }, add) => {
+  return ({ quotas }, add) => {
     for (const { quota, burns } of quotas) {
       for (const burn of burns) add(read(burn), { quota, window: burn.window });
     }
@@ -423,7 +423,8 @@ function eachRate(read: (rate: BudgetSnapshot["rates"][number]) => number): Read
   };
 }
 
-function ownLabels({ labels, links = {} }: Upstream): Labels {
+function ownLabels({ labels, links }: Upstream): Labels {
+  if (links === undefined) return labels;
   const linked = Object.entries(links).map(([name, url]) => [LINK_LABEL + name, url]);
   return { ...labels, ...Object.fromEntries(linked) };
 }

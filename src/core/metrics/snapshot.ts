@@ -49,10 +49,9 @@ export type BudgetSnapshot = Omit<BudgetState, "pausedUntilMs"> & {
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;
-  /** Absent where there is none. */
-  readonly spend?: QuotaSnapshot;
-  /** When they are used up: our own, and those that answers tell. Absent where there is none. */
-  readonly quotas?: readonly QuotaForecast[];
+  readonly spend: QuotaSnapshot | undefined;
+  /** When they are used up: our own, and those that answers tell. */
+  readonly quotas: readonly QuotaForecast[];
 };
 
 export type FleetSnapshot = {
