@@ -35,6 +35,8 @@ export class History implements Recorder {
   readonly #byHour: RollingCounts;
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
   #skippedSincePoll: Map<string, SkipCount> | undefined;
+  /** Skipped as the upstream asked for it, since a poll told something of it: its state is known by what it said. */
+  #askedSlots = 0;
   readonly upstream: string;
   readonly startedAtMs: number;
   /** When the health last changed; of a bad one, with its first failure. */
@@ -73,6 +75,7 @@ export class History implements Recorder {
         return;
       case "slots_skipped": {
         const { cause, budget, count } = event;
+        if (cause === "backoff" || cause === "yield") this.#askedSlots += count;
         const key = budget === undefined ? cause : `${cause} ${budget}`;
         const skipped = (this.#skippedSincePoll ??= new Map());
         const before = skipped.get(key)?.count ?? 0;
@@ -149,6 +152,7 @@ export class History implements Recorder {
 
   #polled(poll: Poll): void {
     const afterMs = unseenAfterMs(this.longestGapMs, this.#askedSlots);
+    if (poll.outcome.kind !== "ours") this.#askedSlots = 0;
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
@@ -159,14 +163,6 @@ export class History implements Recorder {
     if (unseen !== undefined) this.evidence.endUnseen(unseen);
     this.sinceMs = unseen?.nextSinceMs ?? this.sinceMs;
     this.evidence.polled(status);
-  }
-
-  /** Skipped since the last poll, as the upstream asked for it: its state is known by what it said. */
-  get #askedSlots(): number {
-    let asked = 0;
-    for (const { cause, count } of this.#skippedSincePoll?.values() ?? [])
-      if (cause === "backoff" || cause === "yield") asked += count;
-    return asked;
   }
 
   #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {

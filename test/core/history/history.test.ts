@@ -149,6 +149,19 @@ test("slots that were skipped are counted by cause, and by the budget that held 
   ]);
 });
 
+test("an incident goes on in a pause that the upstream asked for also where the first poll after it fails by our own fault", () => {
+  const history = new History("email", START_MS);
+  history.longestGapMs = HOUR_MS;
+  recordPoll(history, pollAt(START_MS, outcomeOf("rate")));
+  history.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
+  history.record({ kind: "slots_skipped", cause: "backoff", count: 11, hadWaited: false });
+  recordPoll(history, pollAt(START_MS + 12 * HOUR_MS, outcomeOf("suspended")));
+  recordPoll(history, pollAt(START_MS + 13 * HOUR_MS, outcomeOf("rate")));
+  expect(history.incidents).toMatchObject([{ startedAtMs: START_MS, endedAtMs: undefined }]);
+  recordPoll(history, pollAt(START_MS + 25 * HOUR_MS, outcomeOf("rate")));
+  expect(history.incidents).toHaveLength(2);
+});
+
 test("an incident goes on in a pause that the upstream asked for, and ends where nobody looked for as long", () => {
   const history = (cause: "backoff" | "quota"): History => {
     const kept = new History("email", START_MS);
