@@ -70,7 +70,7 @@ const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */
 const DAYS_AT_ONCE = 8;
-const UPSTREAMS_AT_ONCE = 10;
+const UPSTREAMS_AT_ONCE = 2;
 /** In memory at the same time. Fewer would be more readings, each of which may have to wait for the daemon. */
 const INCIDENTS_OF_AT_ONCE = 10;
 
