@@ -344,6 +344,16 @@ test("an upstream whose budget is paused is known for as long as that lasts, to 
   void polling.drop(["ai"], "cut off");
 });
 
+test("what another replica said of an upstream is forgotten with it: it may be polled there for long before it comes back", async () => {
+  const { polling } = opened();
+  await using _ = polling;
+  const view = sampleFleetView({ bulletin: "down since 10:02" });
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view }]);
+  expect(polling.bulletinBefore("ai")).toBe("down since 10:02");
+  await polling.drop(["ai"], "cut off");
+  expect(polling.bulletinBefore("ai")).toBeUndefined();
+});
+
 test("a pause that another replica heard of is kept by all, whoever polls the upstream next, and goes round once", async () => {
   const { polling, told } = opened();
   await using _ = polling;

@@ -130,7 +130,6 @@ export class FleetMembership {
     if (holdings.claimed.size === 0 || holdings.isSessionValid) return;
     const upstreams = this.ownership.heldUpstreams.length;
     log.warn({ upstreams }, `fleet session lost, released ${upstreams} upstreams`);
-    this.#mustRetake = false;
     this.ownership.loseAll();
   }
 

@@ -13,9 +13,11 @@ const TELL_ALL_MS = 5 * MINUTE_MS;
 export class Tellings {
   readonly #parts: MembershipParts;
   readonly #told = new Map<string, string>();
-  /** By name, until when: known here, so that a board that was emptied learns it again. Monotonic. */
+  /** By name, until when. Monotonic. */
   readonly #pauses = new Map<string, number>();
-  #unknown: ReadonlyMap<string, number> = new Map();
+  /** The board does not know of these pauses, or that the operator ended them: told again with the next beat. */
+  readonly #untold = new Set<string>();
+  /** When the board knew that the operator ended it. */
   readonly #resumed = new Map<string, number>();
   #memory = "";
   #tellAllMs = Number.NEGATIVE_INFINITY;
@@ -26,32 +28,36 @@ export class Tellings {
 
   pause(name: string, forMs: number): void {
     this.#pauses.set(name, this.#parts.clock.now() + forMs);
-    this.#resumed.delete(name);
-    void this.#tell({ pauses: new Map([[name, forMs]]) }).catch(this.#parts.onBug);
+    this.#untold.add(name);
+    void this.#tellPauses([name]).catch(this.#parts.onBug);
   }
 
   resumed(name: string): void {
     this.#pauses.delete(name);
-    this.#resumed.set(name, Infinity);
-    const told = async (): Promise<void> => {
-      const isTold = await this.#tell({ resumed: [name] });
-      if (isTold && this.#resumed.has(name)) this.#resumed.set(name, this.#parts.clock.now());
-    };
-    void told().catch(this.#parts.onBug);
+    this.#untold.add(name);
+    void this.#tellPauses([name]).catch(this.#parts.onBug);
   }
 
   /** Others' pauses hold here too. What the board does not know any more is told again with the changes. */
   heard({ version, pauses }: Beat, sentAt: Moment): void {
     const { clock, budgets, events } = this.#parts;
-    const [memory = ""] = version.split(" ");
-    if (memory !== this.#memory) this.#tellAll();
-    this.#memory = memory;
     const nowMs = clock.now();
-    for (const [name, untilMs] of this.#pauses) if (untilMs <= nowMs) this.#pauses.delete(name);
-    this.#unknown = new Map([...this.#pauses].filter(([name]) => !pauses.has(name)));
+    for (const [name, untilMs] of this.#pauses) {
+      if (untilMs > nowMs) continue;
+      this.#pauses.delete(name);
+      this.#untold.delete(name);
+    }
+    const [memory = ""] = version.split(" ");
+    if (memory !== this.#memory) {
+      this.#tellAll();
+      for (const name of this.#pauses.keys()) this.#untold.add(name);
+    }
+    this.#memory = memory;
     for (const [name, forMs] of pauses) {
       // This beat was sent before the board knew that the operator ended the pause.
-      if ((this.#resumed.get(name) ?? Number.NEGATIVE_INFINITY) >= sentAt.nowMs) continue;
+      const isOver =
+        this.#untold.has(name) || (this.#resumed.get(name) ?? Number.NEGATIVE_INFINITY) >= sentAt.nowMs;
+      if (isOver && !this.#pauses.has(name)) continue;
       const budget = budgetNamed(name);
       const upstream = upstreamNamed(name);
       if (budget !== undefined) budgets.pause(budget, forMs);
@@ -62,10 +68,7 @@ export class Tellings {
   async tellChanges(): Promise<void> {
     const { clock, events, budgets } = this.#parts;
     const nowMs = clock.now();
-    const pauses = new Map([...this.#unknown].map(([name, untilMs]) => [name, untilMs - nowMs]));
-    const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
-    if (pauses.size + resumed.length > 0 && (await this.#tell({ pauses, resumed })))
-      for (const name of resumed) this.#resumed.set(name, clock.now());
+    if (this.#untold.size > 0) await this.#tellPauses([...this.#untold]);
     const tellsAll = nowMs >= this.#tellAllMs;
     if (tellsAll) {
       this.#told.clear();
@@ -85,9 +88,24 @@ export class Tellings {
     this.#tellAllMs = Number.NEGATIVE_INFINITY;
   }
 
+  async #tellPauses(names: readonly string[]): Promise<void> {
+    const { clock } = this.#parts;
+    const nowMs = clock.now();
+    const pauses = new Map<string, number>();
+    const resumed: string[] = [];
+    for (const name of names) {
+      const untilMs = this.#pauses.get(name);
+      if (untilMs === undefined) resumed.push(name);
+      else if (untilMs > nowMs) pauses.set(name, untilMs - nowMs);
+    }
+    const before = new Map(this.#pauses);
+    if (!(await this.#tell({ pauses, resumed }))) return;
+    for (const name of names) if (this.#pauses.get(name) === before.get(name)) this.#untold.delete(name);
+    for (const name of resumed) this.#resumed.set(name, clock.now());
+  }
+
   #tell({ pauses = new Map(), resumed = [], records = new Map() }: Partial<News>): Promise<boolean> {
     const { board, ttlMs } = this.#parts;
-    const positive = new Map([...pauses].filter(([, forMs]) => forMs > 0));
-    return board.tell({ ttlMs, pauses: positive, resumed, records });
+    return board.tell({ ttlMs, pauses, resumed, records });
   }
 }

@@ -519,6 +519,35 @@ test("a pause that the operator ended is told to nobody any more, not even to a 
   expect(b.pausesHeard).toEqual(new Map());
 });
 
+test("a pause that the operator ended at another replica is not told again by the one that heard it from the upstream", async () => {
+  const world = worldOf();
+  const [a, b] = await settled(world, "a", "b");
+  if (a === undefined || b === undefined) throw new Error("two began");
+  a.membership.tellings.pause("u:upstream-0", 45_000);
+  await world.clock.advance(BEAT_MS + 500);
+  b.membership.tellings.resumed("u:upstream-0");
+  await world.clock.advance(500);
+  b.pausesHeard.clear();
+  await world.clock.advance(3 * BEAT_MS);
+  expect(b.pausesHeard).toEqual(new Map());
+});
+
+test("a pause that begins after the operator ended one while Redis was away is told once it is back", async () => {
+  const world = worldOf();
+  const [a, b] = await settled(world, "a", "b");
+  if (a === undefined || b === undefined) throw new Error("two began");
+  a.membership.tellings.pause("u:upstream-0", 45_000);
+  await world.clock.advance(BEAT_MS + 500);
+  world.boards.isAway = true;
+  a.membership.tellings.resumed("u:upstream-0");
+  await world.clock.advance(500);
+  a.membership.tellings.pause("u:upstream-0", 90_000);
+  world.boards.isAway = false;
+  b.pausesHeard.clear();
+  await world.clock.advance(3 * BEAT_MS);
+  expect(b.pausesHeard.get("upstream-0")).toBeGreaterThan(60_000);
+});
+
 test("a board that was emptied is told within two beats how each upstream stands, though nothing has changed", async () => {
   const world = worldOf();
   const [a] = await settled(world, "a");
