@@ -29,32 +29,30 @@ const REFUSALS: ReadonlySet<unknown> = new Set(["invalid_client", "unauthorized_
 const ERROR_CODE = /^[a-z]{1,20}(?:_[a-z]{1,20}){0,3}$/;
 
 export function readTokenAnswer(exchange: Exchange): TokenAnswer {
-  const status = exchange.head?.status;
   if (exchange.kind === "broken") {
+    const status = exchange.head?.status;
     const after = status === undefined ? "" : `, after it had answered ${status}`;
     return failed(`${exchange.detail}${after}`, status === 401);
   }
+  const { status } = exchange.head;
   const body = readJson(exchange.body);
   const answer = body.kind === "json" && isObject(body.value) ? body.value : undefined;
   const error = answer?.["error"];
-  if (status !== 200 || isThere(error)) {
+  const answered = `the token endpoint answered ${status}`;
+  if (!isIn(200, status) || isThere(error)) {
     const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${error}` : "";
-    const redirect = isRedirect(status) ? ": no redirect is followed" : "";
-    const isRefusal = status === 401 || ((status === 400 || status === 200) && REFUSALS.has(error));
-    return failed(`the token endpoint answered ${status}${code}${redirect}`, isRefusal);
+    const redirect = isIn(300, status) ? ": no redirect is followed" : "";
+    const isRefusal = status === 401 || ((status === 400 || isIn(200, status)) && REFUSALS.has(error));
+    return failed(`${answered}${code}${redirect}`, isRefusal);
   }
-  if (answer === undefined) {
-    return failed(`the token endpoint answered 200, but its ${exchange.body.length} B are not a JSON object`);
-  }
+  if (answer === undefined)
+    return failed(`${answered}, but its ${exchange.body.length} B are not a JSON object`);
   const { access_token: value, token_type: type, expires_in: expiresIn } = answer;
-  if (typeof value !== "string")
-    return failed("the token endpoint answered 200, but without an access_token");
-  if (value.length > TOKEN_CHARS || !SENDABLE.test(value)) {
-    return failed("the token endpoint answered 200 with an access_token that a header cannot carry");
-  }
-  if (isThere(type) && !(typeof type === "string" && BEARER.test(type))) {
-    return failed("the token endpoint answered 200 with a token that is not of the type Bearer");
-  }
+  if (typeof value !== "string") return failed(`${answered}, but without an access_token`);
+  if (value.length > TOKEN_CHARS || !SENDABLE.test(value))
+    return failed(`${answered} with an access_token that a header cannot carry`);
+  if (isThere(type) && !(typeof type === "string" && BEARER.test(type)))
+    return failed(`${answered} with a token that is not of the type Bearer`);
   return { kind: "token", value, lifetimeMs: lifetimeMsOf(expiresIn) };
 }
 
@@ -75,6 +73,7 @@ function isThere(field: unknown): boolean {
   return field !== undefined && field !== null && field !== "" && field !== false;
 }
 
-function isRedirect(status: number | undefined): boolean {
-  return status !== undefined && status >= 300 && status < 400;
+/** All codes from 200 to 299 are a success, though the standard knows of 200 only: some frameworks say 201 to each POST. */
+function isIn(hundred: 200 | 300, status: number): boolean {
+  return status >= hundred && status < hundred + 100;
 }

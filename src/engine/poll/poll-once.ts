@@ -28,8 +28,8 @@ export type PollOnceParts = {
    * another may have taken over while this process was frozen.
    */
   readonly holds?: ((upstream: string) => boolean) | undefined;
-  /** Asked then too: a pause may have come while it was connecting. */
-  readonly isPaused?: (() => boolean) | undefined;
+  /** Asked then too: while it was connecting, a pause may have come, or its upstream may have left. */
+  readonly isHeldBack?: (() => boolean) | undefined;
   readonly nextPollId: () => string;
   /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
   readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
@@ -46,7 +46,7 @@ export type PollResult = { readonly poll: Poll; readonly advice: Advice | undefi
 
 /**
  * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended, or
- * a pause began, before anything was written: that says nothing about the upstream.
+ * it was held back, before anything was written: that says nothing about the upstream.
  */
 export async function pollOnce(
   upstream: Upstream,
@@ -78,10 +78,10 @@ export async function pollOnce(
   };
 
   const hasRight = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
-  let wasPaused = false;
+  let wasHeldBack = false;
   const mayWrite = (): boolean => {
-    wasPaused = parts.isPaused?.() === true;
-    return hasRight() && !wasPaused;
+    wasHeldBack = parts.isHeldBack?.() === true;
+    return hasRight() && !wasHeldBack;
   };
   let observation: Observation | undefined;
   try {
@@ -92,7 +92,7 @@ export async function pollOnce(
   lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
   if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
   const isUnsent = settlementOf(observation.exchange) === "unsent";
-  if (isUnsent && (cutOff.aborted || wasPaused || !hasRight())) return undefined;
+  if (isUnsent && (cutOff.aborted || wasHeldBack || !hasRight())) return undefined;
   if (cutOff.aborted && observation.exchange.kind === "broken") {
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }

@@ -28,7 +28,7 @@ import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
 import { pollOnce, type PollOnceParts, type PollResult, type Slot, withoutToken } from "./poll-once.ts";
 
-export type PollerParts = Omit<PollOnceParts, "isPaused"> & {
+export type PollerParts = Omit<PollOnceParts, "isHeldBack"> & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
@@ -236,7 +236,8 @@ export class Poller {
   async #poll(upstream: Upstream, slot: Slot, lease: Lease, bounds: Bounds): Promise<void> {
     try {
       const probe = this.#probe;
-      const parts = { ...this.#parts, isPaused: () => this.#isPaused() };
+      const isHeldBack = (): boolean => this.#isStopped || this.#isPaused();
+      const parts = { ...this.#parts, isHeldBack };
       const result = await pollOnce(upstream, probe, slot, lease, parts, this.#cutOff.signal);
       if (result === undefined) return this.#endUnsent();
       const { poll, advice } = result;
@@ -252,7 +253,7 @@ export class Poller {
   /** As if nobody had held it at that moment. */
   #endUnsent(): void {
     this.#state = IDLE;
-    const cause = this.#isPaused() ? "backoff" : "missed";
+    const cause = this.#isStopped ? "shutdown" : this.#isPaused() ? "backoff" : "missed";
     this.#parts.recorder.record({
       kind: "slots_skipped",
       cause,
@@ -323,9 +324,8 @@ export class Poller {
     else this.slot("confirm", clock.now());
   }
 
-  /** One that is stopped may be on budgets that nobody knows any more. */
+  /** Not to be asked of one that is stopped: it may be on budgets that nobody knows any more. */
   #isPaused(): boolean {
-    if (this.#isStopped) return false;
     const { ledger, clock } = this.#parts;
     const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
     return Math.max(pausedUntilMs, this.pausedUntilMs) > clock.now();

@@ -28,6 +28,10 @@ test.each([
   expect(said(200, { ...TOKEN, ...changes })).toEqual({ kind: "token", value: "test-key-token", lifetimeMs });
 });
 
+test("a token that was created is one too", () => {
+  expect(said(201, { ...TOKEN, expires_in: 60 })).toMatchObject({ kind: "token", value: "test-key-token" });
+});
+
 test.each([
   ["400 with invalid_client", 400, { error: "invalid_client" }, "answered 400: invalid_client", true],
   [
@@ -46,7 +50,8 @@ test.each([
   ["a redirect", 302, "", "answered 302: no redirect is followed", false],
   ["429", 429, "", "answered 429", false],
   ["503", 503, "<html>", "answered 503", false],
-  ["201", 201, TOKEN, "answered 201", false],
+  ["204", 204, "", "answered 204, but its 0 B are not a JSON object", false],
+  ["201 with an error", 201, { error: "invalid_client" }, "answered 201: invalid_client", true],
   ["a key as its error", 400, { error: "test-key-1" }, "answered 400", false],
   ["a sentence as its error", 400, { error: "no such client: x" }, "answered 400", false],
   ["an object as its error", 400, { error: { code: 1 } }, "answered 400", false],

@@ -479,6 +479,35 @@ test.each([
   expect(sentAtMs).toHaveLength(1);
 });
 
+test.each([
+  ["its budget goes with it", () => {}, []],
+  [
+    "a pause of its budget comes",
+    ({ ledger }: World) => ledger.applyAdvice(["api"], SILENCE),
+    [sampleBudget()],
+  ],
+])("what still connects when its poller is stopped is not written: %s", async (_, then, budgets) => {
+  const scene = await world(() => observed(answered(200)));
+  const { clock, poller, probe, recorder, ledger, bugs } = scene;
+  let written = 0;
+  probe.poll = async (_signal, mayWrite = () => true) => {
+    await clock.sleep(2_000);
+    if (!mayWrite()) return observed({ ...TIMED_OUT, sent: false });
+    written += 1;
+    return observed(answered(200));
+  };
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  const stopped = poller.stop(10_000);
+  ledger.change(sampleConfig({ budgets }));
+  then(scene);
+  await clock.advance(3_000);
+  await stopped;
+  expect(written).toBe(0);
+  expect(recorder.story).toEqual(["skipped shutdown"]);
+  expect(bugs).toEqual([]);
+});
+
 test("what failed before a pause is not confirmed by the first failure after it, where its confirmation still connected", async () => {
   const { clock, poller, probe, recorder, ledger } = await world(() => observed(TIMED_OUT));
   poller.slot("schedule", clock.now());
