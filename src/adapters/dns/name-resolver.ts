@@ -4,6 +4,7 @@ import { networkInterfaces } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/time/clock.ts";
 import { codeOf } from "../../core/text/escape.ts";
+import { keepNewest } from "../../core/text/remembered.ts";
 import { sharedWhileUnderWay } from "../../files/shared-work.ts";
 import { type NameSettings, SystemNames } from "./system-files.ts";
 
@@ -14,6 +15,7 @@ const SERVER_TRIES = 2;
 const OTHER_FAMILY_MS = 200;
 /** However long a name server says that its answer holds. */
 const LONGEST_TTL_MS = 300_000;
+/** As many as a config may have upstreams. */
 const MANY_NAMES = 10_000;
 
 export type AskSystem = (hostname: string) => Promise<LookupAddress[]>;
@@ -27,7 +29,6 @@ export type NameResolverParts = {
 };
 
 type Resolved = { readonly addresses: LookupAddress[]; readonly ttlMs: number };
-type Known = { readonly addresses: LookupAddress[]; readonly untilMs: number };
 
 /**
  * Names to addresses for the whole process, so that no name can starve another.
@@ -44,7 +45,7 @@ export class NameResolver {
   readonly #names: SystemNames;
   readonly #servers: readonly string[] | undefined;
   readonly #askSystem: AskSystem;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, { readonly addresses: LookupAddress[]; readonly untilMs: number }>();
   readonly #resolved: (name: string) => Promise<Resolved> = sharedWhileUnderWay((name) => this.#ask(name));
   #resolver: Resolver;
   #system: Promise<unknown> = Promise.resolve();
@@ -82,7 +83,9 @@ export class NameResolver {
     const listed = settings.hosts.get(name) ?? loopbackOf(name);
     if (listed !== undefined) return { addresses: [...listed], ttlMs: 0 };
     const resolved = await this.#resolve(name, settings);
-    if (resolved.ttlMs > 0) this.#keep(name, resolved);
+    const { addresses, ttlMs } = resolved;
+    const untilMs = this.#clock.now() + ttlMs;
+    if (ttlMs > 0) keepNewest(this.#known, name, { addresses, untilMs }, MANY_NAMES);
     return resolved;
   }
 
@@ -125,14 +128,6 @@ export class NameResolver {
     const asking = this.#system.then(async () => ({ addresses: await this.#askSystem(name), ttlMs: 0 }));
     this.#system = asking.catch(() => undefined);
     return asking;
-  }
-
-  #keep(name: string, { addresses, ttlMs }: Resolved): void {
-    const nowMs = this.#clock.now();
-    if (this.#known.size >= MANY_NAMES) {
-      for (const [other, { untilMs }] of this.#known) if (untilMs <= nowMs) this.#known.delete(other);
-    }
-    this.#known.set(name, { addresses, untilMs: nowMs + ttlMs });
   }
 
   #newResolver(): Resolver {

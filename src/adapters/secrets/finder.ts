@@ -1,5 +1,6 @@
 import { SEARCHED_TEXT_CHARS, searchedChars } from "../../core/exchange/bounds.ts";
 import { capText } from "../../core/text/escape.ts";
+import { keepNewest } from "../../core/text/remembered.ts";
 
 /**
  * Keeps keys out of text that others wrote. What is kept of an answer is a few hundred characters, so all that it could
@@ -21,7 +22,7 @@ type Runs = { readonly plain: ReadonlySet<number>; readonly all: ReadonlySet<num
 export class SecretFinder {
   readonly #secrets: readonly string[];
   /** Most failures of one upstream say the same: the last few texts, and what was left of them. */
-  #searched: Map<string, string> | undefined;
+  readonly #searched = new Map<string, string>();
   /** The runs of a long token take a hundred times its memory: whoever is short of memory may have it back. */
   #runs: WeakRef<Runs> | undefined;
 
@@ -35,7 +36,7 @@ export class SecretFinder {
    */
   hide(text: string): string {
     if (this.#secrets.length === 0 || text.length < RUN_CHARS) return text;
-    const known = this.#searched?.get(text);
+    const known = this.#searched.get(text);
     if (known !== undefined) return known;
     const { plain, all } = this.#runsOfSecrets();
     const searched = capText(text, SEARCHED_TEXT_CHARS);
@@ -45,8 +46,7 @@ export class SecretFinder {
       .map((line) => withoutRuns(line, plain))
       .map((line) => (isReadableIn(line, all, budget) ? WITHHELD : line))
       .join("\n");
-    if (this.#searched === undefined || this.#searched.size >= MOST_SEARCHED) this.#searched = new Map();
-    this.#searched.set(text, hidden);
+    keepNewest(this.#searched, text, hidden, MOST_SEARCHED);
     return hidden;
   }
 

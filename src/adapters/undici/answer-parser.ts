@@ -19,35 +19,23 @@ const BYTES_AROUND_HEADER = 4;
  * undici counts the bytes of names and values, and of nothing else: 64 KiB of them may be 60,000 headers of one letter,
  * which take 14 MB for as long as their head is not complete. Where they are too many, undici parses the rest of what was
  * read all the same, and makes an error for each.
+ *
+ * A client must put up with a 100 that it has not asked for (RFC 9110, 15.2). undici breaks the connection, and passes over
+ * any other informational answer: so it is told of a 102.
  */
-export function boundHeaders(socket: Socket): void {
-  const parser = parserOf(socket);
-  if (parser === undefined) return;
-  const { onHeaderField } = parser;
+export function correctParser(socket: Socket): void {
+  const parser: unknown = Reflect.get(socket, symbols.kParser);
+  // There is none where the connection has ended already.
+  if (!isParser(parser)) return;
+  const { onHeaderField, onHeadersComplete } = parser;
   parser.onHeaderField = (name) => {
     const isNew = parser.headers.length % 2 === 0;
     if (isNew) parser.headersSize += BYTES_AROUND_HEADER;
     if (isNew && parser.headers.length >= 2 * MOST_HEADERS) parser.trackHeader(HEAD_BYTES);
     return socket.destroyed ? -1 : onHeaderField.call(parser, name);
   };
-}
-
-/**
- * A client must put up with a 100 that it has not asked for (RFC 9110, 15.2). undici breaks the connection, and passes over
- * any other informational answer: so it is told of a 102.
- */
-export function acceptContinue(socket: Socket): void {
-  const parser = parserOf(socket);
-  if (parser === undefined) return;
-  const { onHeadersComplete } = parser;
   parser.onHeadersComplete = (status, isUpgrade, isKept) =>
     onHeadersComplete.call(parser, status === 100 ? 102 : status, isUpgrade, isKept);
-}
-
-/** Undefined where the connection has ended already. */
-function parserOf(socket: Socket): Parser | undefined {
-  const parser: unknown = Reflect.get(socket, symbols.kParser);
-  return isParser(parser) ? parser : undefined;
 }
 
 function isParser(found: unknown): found is Parser {

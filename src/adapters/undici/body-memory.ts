@@ -9,7 +9,6 @@ export class BodyMemory {
   readonly #bytes: number;
   readonly #mostHeldBytes: number;
   #takenBytes = 0;
-  #heldBytes = 0;
   readonly #waiting = new Set<Waiting>();
 
   constructor(bytes: number, mostHeldBytes: number) {
@@ -25,26 +24,19 @@ export class BodyMemory {
     const waiting: Waiting = { bytes, heldBytes, granted };
     if (this.#waiting.size === 0 && this.#fits(waiting)) this.#grant(waiting);
     else if (this.#heldBytes + heldBytes > this.#mostHeldBytes) return undefined;
-    else this.#wait(waiting);
+    else this.#waiting.add(waiting);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      if (!this.#leave(waiting)) this.#takenBytes -= bytes;
+      if (!this.#waiting.delete(waiting)) this.#takenBytes -= bytes;
       // Not at once: who is granted some reads on, may end, and give it back.
       setImmediate(() => this.#grantNext());
     };
   }
 
-  #wait(waiting: Waiting): void {
-    this.#waiting.add(waiting);
-    this.#heldBytes += waiting.heldBytes;
-  }
-
-  #leave(waiting: Waiting): boolean {
-    const didWait = this.#waiting.delete(waiting);
-    if (didWait) this.#heldBytes -= waiting.heldBytes;
-    return didWait;
+  get #heldBytes(): number {
+    return this.#waiting.values().reduce((sum, { heldBytes }) => sum + heldBytes, 0);
   }
 
   #fits({ bytes }: Waiting): boolean {
@@ -54,7 +46,7 @@ export class BodyMemory {
   #grantNext(): void {
     for (const next of this.#waiting) {
       if (!this.#fits(next)) return;
-      this.#leave(next);
+      this.#waiting.delete(next);
       this.#grant(next);
     }
   }

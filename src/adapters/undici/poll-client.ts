@@ -3,7 +3,7 @@ import type { buildConnector } from "undici";
 import "./errors-without-stack.ts";
 import Client from "undici/lib/dispatcher/client.js";
 import { HEAD_BYTES } from "../../core/exchange/bounds.ts";
-import { acceptContinue, boundHeaders } from "./answer-parser.ts";
+import { correctParser } from "./answer-parser.ts";
 import { ConnectionAttempt } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
@@ -95,8 +95,7 @@ export class PollClient {
       if (error !== undefined) return callback(error, null);
       callback(null, socket);
       // undici has its parser by now, and has read nothing of an answer yet.
-      boundHeaders(socket);
-      acceptContinue(socket);
+      correctParser(socket);
     };
     this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
     request.use(this.#connection);

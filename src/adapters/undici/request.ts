@@ -75,8 +75,6 @@ export function requestBuilder(
   };
 }
 
-type HeadersByName = ReadonlyMap<string, readonly [name: string, value: string]>;
-
 /** Errors are JSON. */
 const ACCEPTED_STREAMS: Readonly<Record<Stream["format"], string>> = {
   sse: "text/event-stream, application/json",
@@ -87,7 +85,7 @@ function staticHeaders(
   upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
-): HeadersByName {
+): ReadonlyMap<string, readonly [name: string, value: string]> {
   const { stream } = upstream;
   const headers = new Map<string, readonly [string, string]>([
     ["user-agent", ["User-Agent", userAgent]],

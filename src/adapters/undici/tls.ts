@@ -122,14 +122,6 @@ function unusable(fault: string, error: unknown, reason: string): Error {
 /** No sane chain is longer; a loop of issuers ends here. */
 const CHAIN_MAX = 16;
 
-/**
- * Before it checks the identity, Node.js asks the socket for the whole chain as plain objects, a seventh of what a
- * handshake costs. Nobody reads that copy, so the socket gives it an empty one.
- */
-function copyNoChain(socket: TLSSocket): void {
-  Object.defineProperty(socket, "getPeerCertificate", { value: () => ({}) });
-}
-
 /** The certificate chain that the other side of a connection has shown. */
 export class PeerCertificate {
   readonly #socket: TLSSocket;
@@ -138,7 +130,9 @@ export class PeerCertificate {
   /** Before the handshake. */
   constructor(socket: TLSSocket) {
     this.#socket = socket;
-    copyNoChain(socket);
+    // Before it checks the identity, Node.js asks the socket for the whole chain as plain objects, a seventh of what a
+    // handshake costs. Nobody reads that copy, so the socket gives it an empty one.
+    Object.defineProperty(socket, "getPeerCertificate", { value: () => ({}) });
   }
 
   /** Undefined where the certificate is for this name. OpenSSL is fast; if it says no, Node.js decides. */

@@ -27,6 +27,7 @@ export type TokenStanding =
   | { readonly kind: "unavailable"; readonly failure: TokenFailure };
 
 export type TokenFailure = {
+  readonly kind: "failed";
   /** For people: one line, without secrets. */
   readonly detail: string;
   /** The token endpoint itself says that it does not accept our client, or does not allow it this. */

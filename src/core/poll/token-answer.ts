@@ -9,7 +9,7 @@ import { DAY_MS } from "../time/duration.ts";
 
 export type TokenAnswer =
   | { readonly kind: "token"; readonly value: string; readonly lifetimeMs: number }
-  | ({ readonly kind: "failed" } & TokenFailure);
+  | TokenFailure;
 
 /** Where the answer names no lifetime that makes sense. Too long costs a refused poll, too short a request. */
 const ASSUMED_LIFETIME_MS = 300_000;
@@ -32,7 +32,7 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
   if (exchange.kind === "broken") {
     const status = exchange.head?.status;
     const after = status === undefined ? "" : `, after it had answered ${status}`;
-    return failed(`${exchange.detail}${after}`, status === 401);
+    return noToken(`${exchange.detail}${after}`, status === 401);
   }
   const { status } = exchange.head;
   const body = readJson(exchange.body);
@@ -43,16 +43,16 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
     const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${error}` : "";
     const redirect = isIn(300, status) ? ": no redirect is followed" : "";
     const isRefusal = status === 401 || ((status === 400 || isIn(200, status)) && REFUSALS.has(error));
-    return failed(`${answered}${code}${redirect}`, isRefusal);
+    return noToken(`${answered}${code}${redirect}`, isRefusal);
   }
   if (answer === undefined)
-    return failed(`${answered}, but its ${exchange.body.length} B are not a JSON object`);
+    return noToken(`${answered}, but its ${exchange.body.length} B are not a JSON object`);
   const { access_token: value, token_type: type, expires_in: expiresIn } = answer;
-  if (typeof value !== "string") return failed(`${answered}, but without an access_token`);
+  if (typeof value !== "string") return noToken(`${answered}, but without an access_token`);
   if (value.length > TOKEN_CHARS || !SENDABLE.test(value))
-    return failed(`${answered} with an access_token that a header cannot carry`);
+    return noToken(`${answered} with an access_token that a header cannot carry`);
   if (isThere(type) && !(typeof type === "string" && BEARER.test(type)))
-    return failed(`${answered} with a token that is not of the type Bearer`);
+    return noToken(`${answered} with a token that is not of the type Bearer`);
   return { kind: "token", value, lifetimeMs: lifetimeMsOf(expiresIn) };
 }
 
@@ -64,7 +64,7 @@ function lifetimeMsOf(expiresIn: unknown): number {
   return Math.min(seconds * 1_000, MOST_LIFETIME_MS);
 }
 
-function failed(detail: string, isRefusal = false): TokenAnswer {
+export function noToken(detail: string, isRefusal: boolean = false): TokenFailure {
   return { kind: "failed", detail: `no access token: ${detail}`, isRefusal };
 }
 

@@ -24,7 +24,7 @@ type Queue = {
   readonly key: string;
   readonly budgets: readonly string[];
   readonly mostCost: number;
-  readonly waiters: Waiter[];
+  readonly waiters: Set<Waiter>;
   /** Why its most urgent slot has no lease yet. */
   reason: WaitReason;
   /** No lease before this moment; undefined while the ledger is asked. */
@@ -66,7 +66,7 @@ export class LeaseQueue {
 
   enter(waiter: Waiter): Ticket {
     const queue = this.#queueOf(waiter);
-    queue.waiters.push(waiter);
+    queue.waiters.add(waiter);
     if (queue.wake === undefined) void this.#serve(queue);
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
@@ -79,7 +79,7 @@ export class LeaseQueue {
       key,
       budgets,
       mostCost,
-      waiters: [],
+      waiters: new Set(),
       reason: { cause: "budget", budget: budgets[0] ?? "" },
       notBeforeMs: undefined,
       yielding: new Set(),
@@ -104,9 +104,8 @@ export class LeaseQueue {
   }
 
   #withdraw(queue: Queue, waiter: Waiter): WaitReason {
-    const index = queue.waiters.indexOf(waiter);
-    if (index >= 0) queue.waiters.splice(index, 1);
-    if (queue.waiters.length === 0) queue.wake?.abort();
+    queue.waiters.delete(waiter);
+    if (queue.waiters.size === 0) queue.wake?.abort();
     // The next slot may be less urgent than the queues that let this one go first.
     endYielding(queue);
     return queue.reason;
@@ -114,11 +113,11 @@ export class LeaseQueue {
 
   async #serve(queue: Queue): Promise<void> {
     try {
-      while (queue.waiters.length > 0) await this.#serveNext(queue);
+      while (queue.waiters.size > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
       const { budget } = queue.reason;
-      for (const waiter of queue.waiters.splice(0)) this.#refuse(waiter, { cause: "ledger", budget });
+      this.#refuse(queue, [...queue.waiters], { cause: "ledger", budget });
     }
     queue.wake = undefined;
     this.#remove(queue);
@@ -146,9 +145,12 @@ export class LeaseQueue {
     }
     queue.notBeforeMs = decision.untilMs;
     queue.reason = decision;
-    if (decision.cause === "backoff") this.#dismissThoseThatEndAtPause(queue);
+    if (decision.cause === "backoff") {
+      const atPause = [...queue.waiters].filter((waiter) => waiter.endsAtPause);
+      this.#refuse(queue, atPause, decision);
+    }
     endYielding(queue);
-    if (queue.waiters.length > 0) await this.#sleepUntil(decision.untilMs, wake);
+    if (queue.waiters.size > 0) await this.#sleepUntil(decision.untilMs, wake);
   }
 
   #sleepUntil(untilMs: number, wake: AbortController): Promise<void> {
@@ -173,34 +175,27 @@ export class LeaseQueue {
     return undefined;
   }
 
-  #dismissThoseThatEndAtPause({ waiters, reason }: Queue): void {
-    const dismissed = waiters.filter((waiter) => waiter.endsAtPause);
-    for (const waiter of dismissed) waiters.splice(waiters.indexOf(waiter), 1);
-    for (const waiter of dismissed) this.#refuse(waiter, reason);
-  }
-
-  /** They may all have left while the ledger was asked. */
-  #grantFirst(queue: Queue, lease: Lease): void {
-    const waiter = takeMostUrgent(queue.waiters);
-    if (waiter === undefined) lease.settle("unsent");
-    else this.#grant(waiter, lease);
-  }
-
-  /** One that breaks keeps neither the lease nor the others waiting. */
-  #grant(waiter: Waiter, lease: Lease): void {
+  /** One that breaks keeps neither the lease nor the others waiting. They may all have left while the ledger was asked. */
+  #grantFirst({ waiters }: Queue, lease: Lease): void {
+    const first = mostUrgent(waiters);
+    if (first === undefined) return lease.settle("unsent");
+    waiters.delete(first);
     try {
-      waiter.granted(lease);
+      first.granted(lease);
     } catch (error) {
       lease.settle("unsent");
       this.#onBug(error);
     }
   }
 
-  #refuse(waiter: Waiter, reason: WaitReason): void {
-    try {
-      waiter.refused(reason);
-    } catch (error) {
-      this.#onBug(error);
+  #refuse({ waiters }: Queue, refused: readonly Waiter[], reason: WaitReason): void {
+    for (const waiter of refused) waiters.delete(waiter);
+    for (const waiter of refused) {
+      try {
+        waiter.refused(reason);
+      } catch (error) {
+        this.#onBug(error);
+      }
     }
   }
 }
@@ -217,14 +212,8 @@ function isMoreUrgent(a: Queue, b: Queue): boolean {
   return aDueMs < bDueMs || (aDueMs === bDueMs && a.key < b.key);
 }
 
-function mostUrgent(waiters: readonly Waiter[]): Waiter | undefined {
-  let first = waiters[0];
-  for (const waiter of waiters) if (first !== undefined && waiter.dueAtMs < first.dueAtMs) first = waiter;
-  return first;
-}
-
-function takeMostUrgent(waiters: Waiter[]): Waiter | undefined {
-  const first = mostUrgent(waiters);
-  if (first !== undefined) waiters.splice(waiters.indexOf(first), 1);
+function mostUrgent(waiters: ReadonlySet<Waiter>): Waiter | undefined {
+  let first: Waiter | undefined;
+  for (const waiter of waiters) if (first === undefined || waiter.dueAtMs < first.dueAtMs) first = waiter;
   return first;
 }

@@ -23,6 +23,7 @@ import {
 import { cronOf } from "../../core/schedule/schedule.ts";
 import { UpstreamPauses } from "../../core/budget/pauses.ts";
 import { lookingAgain } from "../../core/poll/requested-pause.ts";
+import { noToken } from "../../core/poll/token-answer.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
@@ -63,17 +64,14 @@ type Bounds = Pick<BudgetRestraint, "maxPauseMs" | "blindAfterMs">;
 
 const IDLE: State = { kind: "idle" };
 
-const EXPIRED_WAITING: TokenFailure = {
-  detail: "no access token: each expires while its poll waits for a lease; a budget of their own may help",
-  isRefusal: false,
-};
+const EXPIRED_WAITING = noToken(
+  "each expires while its poll waits for a lease; a budget of their own may help",
+);
 
 /** Polls one upstream: slot → screen → (token) → lease → probe → judge → record, never two at once. */
 export class Poller {
   readonly #parts: PollerParts;
   #upstream: Upstream;
-  /** A slot is in time before the next one can come. */
-  #periodMs: number;
   #probe: Probe;
   #state: State = IDLE;
   #health: Health;
@@ -88,7 +86,6 @@ export class Poller {
 
   constructor(upstream: Upstream, probe: Probe, parts: PollerParts) {
     this.#upstream = upstream;
-    this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     this.#parts = parts;
     this.#health = parts.health ?? UNKNOWN_HEALTH;
@@ -137,7 +134,6 @@ export class Poller {
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = { lease: leaseWantedBy(this.#upstream), probe: this.#probe };
     this.#upstream = upstream;
-    this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     const state = this.#state;
     const isAnotherLease = leaseWantedBy(upstream) !== past.lease;
@@ -177,7 +173,7 @@ export class Poller {
     if (origin !== "confirm") this.#scheduledAtMs = atMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
     this.#wantedSinceMs ??= this.#scheduledAtMs ?? atMs;
-    const dueAtMs = this.#wantedSinceMs + this.#periodMs;
+    const dueAtMs = this.#wantedSinceMs + cronOf(this.#upstream.schedule).shortestGapMs;
     this.#waitForToken({ origin, atMs, dueAtMs, lostToken: false });
   }
 

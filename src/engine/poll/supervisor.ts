@@ -53,9 +53,7 @@ export class Supervisor {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     this.#resourceLimits.isShared = config.fleet?.mode === "everywhere";
     for (const [name, poller] of this.#pollers) {
-      if (names.has(name)) continue;
-      this.#pollers.delete(name);
-      void this.#leave(poller.stop(graceOf(poller.upstream)));
+      if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
     }
     const added: Poller[] = [];
     for (const upstream of config.upstreams) {
@@ -86,8 +84,7 @@ export class Supervisor {
     for (const name of names) {
       const poller = this.#pollers.get(name);
       if (poller === undefined) continue;
-      this.#pollers.delete(name);
-      endings.push(this.#leave(poller.stop(how === "drain" ? graceOf(poller.upstream) : 0)));
+      endings.push(this.#remove(poller, how === "drain" ? graceOf(poller.upstream) : 0));
     }
     if (endings.length === 0) return;
     this.#timetable.set([...this.#pollers.values()].map(({ upstream }) => upstream));
@@ -126,6 +123,11 @@ export class Supervisor {
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
+  }
+
+  #remove(poller: Poller, graceMs: number): Promise<void> {
+    this.#pollers.delete(poller.upstream.name);
+    return this.#leave(poller.stop(graceMs));
   }
 
   #leave(ending: Promise<void>): Promise<void> {

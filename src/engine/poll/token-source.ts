@@ -10,7 +10,7 @@ import type {
   TokenStanding,
   TokenWaiter,
 } from "../../core/poll/ports.ts";
-import { readTokenAnswer } from "../../core/poll/token-answer.ts";
+import { noToken, readTokenAnswer } from "../../core/poll/token-answer.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
@@ -74,11 +74,9 @@ type Request =
     }
   | { readonly kind: "sent" };
 
-const GONE_EARLY: TokenFailure = {
-  detail:
-    "no access token: the last one has expired or was rejected, and the next is requested a minute after it at the earliest",
-  isRefusal: false,
-};
+const GONE_EARLY = noToken(
+  "the last one has expired or was rejected, and the next is requested a minute after it at the earliest",
+);
 
 /**
  * The access token that some upstreams share. Slots ask for it: without slots, nothing is fetched.
@@ -255,7 +253,7 @@ export class TokenSource {
       },
       refused: () => {
         this.#lastSentMs = clock.now();
-        this.#failed({ detail: "no access token: its request got no lease", isRefusal: false });
+        this.#failed(noToken("its request got no lease"));
       },
     });
     return () => ticket.withdraw();
@@ -279,22 +277,13 @@ export class TokenSource {
     if (!hadRight) {
       // Nothing was sent, and nobody has failed: whoever waits asks again, and the next lease comes after the pause.
       this.#lastSentMs = lastSentMs;
-      this.#settle();
-      return;
+      return this.#settle();
     }
-    if (observation === undefined) {
-      this.#failed({
-        detail: "no access token: pacewatch failed at its request: see its log",
-        isRefusal: false,
-      });
-      return;
-    }
+    if (observation === undefined)
+      return this.#failed(noToken("pacewatch failed at its request: see its log"));
     const pauseMs = this.#applyPause(observation);
     const answer = readTokenAnswer(observation.exchange);
-    if (answer.kind === "failed") {
-      this.#failed(answer, pauseMs);
-      return;
-    }
+    if (answer.kind === "failed") return this.#failed(answer, pauseMs);
     const { value, lifetimeMs } = answer;
     this.#parts.learn(value);
     const usableMs = lifetimeMs - Math.min(EXPIRES_EARLY_MS, lifetimeMs * EXPIRES_EARLY_PART);
