@@ -31,9 +31,12 @@ export class Completeness {
     if (this.#told === isComplete) return;
     try {
       const file = openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
-      writeSync(file, isComplete ? COMPLETE : INCOMPLETE, 0);
-      fsyncSync(file);
-      closeSync(file);
+      try {
+        writeSync(file, isComplete ? COMPLETE : INCOMPLETE, 0);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
       this.#told = isComplete;
     } catch {
       // A disk that refuses even this is in trouble that was told already.

@@ -1,3 +1,4 @@
+import { readdirSync, symlinkSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Completeness } from "../../../src/adapters/sqlite/completeness.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
@@ -40,4 +41,14 @@ test("the columns of a plot are read in the thread; a file that is not open, and
   const unanswerable: ColumnsQuestion = { ...question, upstream: JSON.parse("[1]") };
   expect(await thread.columns(unanswerable)).toBeUndefined();
   await thread.close();
+});
+
+test("on a disk without room for the word that the file lacks something, no file stays open for each try", async () => {
+  await using bench = await StateBench.make();
+  symlinkSync("/dev/full", `${bench.path}.complete`);
+  const completeness = new Completeness(bench.path);
+  const openFiles = (): number => readdirSync("/proc/self/fd").length;
+  const before = openFiles();
+  for (let turn = 0; turn < 10; turn += 1) completeness.tell(false);
+  expect(openFiles()).toBeLessThan(before + 5);
 });
