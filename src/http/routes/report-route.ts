@@ -43,9 +43,10 @@ export function reportRoute(
     if (!isReportFormat(format))
       return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
     const names = new Set(all);
-    const upstreams = [...new Set(wanted)].filter((name) => names.has(name));
-    if (upstreams.length === 0)
-      return textAnswer('cannot report: "upstream" must be the name of an upstream\n', 404);
+    const unknown = wanted.find((name) => !names.has(name));
+    if (unknown !== undefined)
+      return textAnswer(`cannot report: no upstream here is called ${JSON.stringify(unknown)}\n`, 404);
+    const upstreams = [...new Set(wanted)];
     if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
       return textAnswer(
         "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",

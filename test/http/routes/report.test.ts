@@ -25,7 +25,7 @@ function scene() {
 describe("a report at the port", () => {
   test("is of the last month that is over, as a page, unless more is asked for", async () => {
     const { app, asked } = scene();
-    const answer = await app.request("/report?upstream=upstream-7&upstream=upstream-8&upstream=gone");
+    const answer = await app.request("/report?upstream=upstream-7&upstream=upstream-8&upstream=upstream-7");
     expect([answer.status, await answer.text()]).toEqual([200, "html of 2"]);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=UTF-8");
     expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -52,7 +52,8 @@ describe("a report at the port", () => {
   test.each([
     ["month=october", 400, 'cannot report: month must be like 2026-10, received "october"\n'],
     ["format=pdf", 400, "cannot report: format must be one of html, markdown, json, csv\n"],
-    ["upstream=gone", 404, 'cannot report: "upstream" must be the name of an upstream\n'],
+    ["upstream=gone", 404, 'cannot report: no upstream here is called "gone"\n'],
+    ["upstream=upstream-7&upstream=typo", 404, 'cannot report: no upstream here is called "typo"\n'],
     // 120 of them for a month.
     ["", 400, "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n"],
   ])("is refused for %j", async (search, status, text) => {
