@@ -18,6 +18,7 @@ import { StateFileError, troubleOf } from "./trouble.ts";
 import {
   bucketOf,
   budgetOf,
+  closedWhere,
   evidenceOf,
   incidentOf,
   noticeOf,
@@ -28,11 +29,10 @@ import {
   valueOf,
 } from "./tables.ts";
 
-/** Those that are shown, with the evidence of one that is still open. An older incident that was never closed (its upstream left the config) ended when it was last heard of. */
+/** Those that are shown, with the evidence of one that is still open. */
 const incidents = (
   evidence: string,
-): string => `SELECT upstream, state, reason, started_at_ms, unwatched, polls,
-  CASE place WHEN 1 THEN ended_at_ms ELSE coalesce(ended_at_ms, updated_at_ms) END AS ended_at_ms,
+): string => `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
   CASE WHEN place = 1 AND ended_at_ms IS NULL THEN ${evidence} END AS evidence
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
   WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;

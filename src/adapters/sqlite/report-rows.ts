@@ -14,7 +14,7 @@ import { DAY_MS, hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
 import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
 import { newestVersion, versionOf } from "./schema.ts";
-import { DAY_SUMS, evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
+import { closedWhere, DAY_SUMS, evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
 /** The minutes that are bad are another column for each way in which providers count. */
@@ -61,11 +61,9 @@ function badMinutesOf({ sla }: Reported): string {
 const COSTS = `SELECT upstream, :month AS month, currency, total(polls) AS polls, total(units) AS units
   FROM cost_hours WHERE bucket >= :from AND bucket < :to AND upstream BETWEEN :first AND :last GROUP BY upstream, currency`;
 
-/** One that was never closed, and was followed by others, ended when it was last heard of. */
-const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 FROM incidents AS later
-    WHERE later.upstream = incidents.upstream AND later.started_at_ms > incidents.started_at_ms)
-  THEN updated_at_ms ELSE ended_at_ms END AS ended_at_ms
-  FROM incidents WHERE upstream IN (SELECT value FROM json_each(:upstreams))
+const HAS_LATER = `EXISTS (SELECT 1 FROM incidents AS later
+  WHERE later.upstream = incidents.upstream AND later.started_at_ms > incidents.started_at_ms)`;
+const INCIDENTS = `SELECT *, ${closedWhere(HAS_LATER)} FROM incidents WHERE upstream IN (SELECT value FROM json_each(:upstreams))
   AND coalesce(ended_at_ms, updated_at_ms) >= :from ORDER BY started_at_ms`;
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */

@@ -137,6 +137,16 @@ export function incidentRow(
   };
 }
 
+/**
+ * One that was not closed before the next one began ended when it was last heard of, as nobody looked any more; but where
+ * we were offline, we looked on.
+ */
+export function closedWhere(isFormer: string): string {
+  const isLeft = `(ended_at_ms IS NULL AND ${isFormer})`;
+  return `iif(${isLeft}, updated_at_ms, ended_at_ms) AS ended_at_ms,
+    unwatched OR (${isLeft} AND reason <> 'offline') AS unwatched`;
+}
+
 /** A row of an earlier version has none, and neither has one of an incident that is over, where it is not asked for. */
 export function evidenceOf(row: Row): readonly PollStatus[] {
   const pollIn = (poll: Row): PollStatus => ({

@@ -12,13 +12,18 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
+import { periodOf } from "../../../src/core/report/period.ts";
+import { reportedOf } from "../../../src/core/report/report.ts";
+import type { Incident } from "../../../src/core/status/status.ts";
+import { samplePoll, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import { newestVersion } from "../../../src/adapters/sqlite/schema.ts";
 import { outcomeOf } from "../../../src/core/exchange/outcome.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const IN_MEMORY = "history and quotas are kept in memory until it can be written";
 const hourOf = (atMs: number): number => Math.floor(atMs / HOUR_MS);
 
@@ -212,8 +217,43 @@ describe("after a restart", () => {
     await store.close();
     expect((await restoredOf(bench))?.incidents).toMatchObject([
       { state: "throttled", endedAtMs: undefined },
-      { state: "down", endedAtMs: NOW_MS + 5_000 },
+      { state: "down", endedAtMs: NOW_MS + 5_000, isUnwatched: true },
     ]);
+  });
+
+  test("one that ended as the next began is there as it is on the page, and in a report: unwatched, or we were offline", async () => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    const record = bench.recordOf(store, "email", (poll, judged) =>
+      judged(poll.id === "offline" ? { ...poll, outcome: outcomeOf("offline") } : poll),
+    );
+    record.history.longestGapMs = 60_000;
+    bench.poll(record, TIMEOUT);
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
+    await bench.clock.advance(9 * HOUR_MS);
+    bench.poll(record, TIMEOUT);
+    bench.poll(record);
+    record.record({ kind: "health_changed", from: "down", to: "up", atMs: bench.clock.wallNow() });
+    await bench.clock.advance(60_000);
+    bench.poll(record, TIMEOUT, "offline");
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
+    await bench.clock.advance(60_000);
+    bench.poll(record, TIMEOUT);
+    await store.close();
+    const ends = (incidents: readonly Incident[]): readonly unknown[] =>
+      incidents.map(({ isUnwatched = false, reason }) => ({ isUnwatched, reason }));
+    const shown = ends(record.history.incidents);
+    expect(shown).toEqual([
+      { isUnwatched: false, reason: "timeout" },
+      { isUnwatched: false, reason: "offline" },
+      { isUnwatched: false, reason: "timeout" },
+      { isUnwatched: true, reason: "timeout" },
+    ]);
+    const firstDay = Math.floor(NOW_MS / DAY_MS);
+    const period = periodOf({ firstDay, lastDay: firstDay + 1 }, "UTC", bench.clock.wallNow());
+    const kept = keptIn(bench.path, [reportedOf(sampleUpstream({ name: "email" }))], period).get("email");
+    expect(ends(kept?.incidents() ?? []).toReversed()).toEqual(shown);
+    expect(ends((await restoredOf(bench))?.incidents ?? [])).toEqual(shown);
   });
 
   test("quota counts are there by hour, with those that may have been sent or not", async () => {
