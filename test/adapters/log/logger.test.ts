@@ -50,7 +50,11 @@ test("at a terminal a line is time, level, message and fields", () => {
     "health changed",
   );
   const plain = stripVTControlCharacters(lines[0] ?? "");
-  expect(plain).not.toBe(lines[0]);
+  // The level has its colour, and what is least read is dim.
+  const painted = lines[0]?.replaceAll("\u001b", "<esc>");
+  expect(painted).toMatch(
+    /^<esc>\[2m[\d:.]+<esc>\[0m <esc>\[33mWARN <esc>\[0m .* <esc>\[2mupstream=<esc>\[0memail /,
+  );
   expect(plain).toMatch(
     /^\d\d:\d\d:\d\d\.\d{3} WARN  health changed upstream=email phasesMs=\{"dns":1\.5\} detail="got 503, not 200" empty=""\n$/,
   );

@@ -66,35 +66,38 @@ test.skipIf(!existsSync("/dev/full"))(
   },
 );
 
-test("a disk that has room again is written to again, and told what was lost", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "pacewatch-"));
-  try {
-    file = openSync(join(folder, "log"), "a");
-    const { child } = runLogger(
-      file,
-      `import { ftruncateSync } from "node:fs";
-       for (let i = 0; i < 6; i += 1) log.info({ filler }, "line");
+test.each([1, 3])(
+  "a disk that has room again is written to again, and told what was lost: %i",
+  async (lost) => {
+    const folder = mkdtempSync(join(tmpdir(), "pacewatch-"));
+    try {
+      file = openSync(join(folder, "log"), "a");
+      const { child } = runLogger(
+        file,
+        `import { ftruncateSync } from "node:fs";
+       for (let i = 0; i < ${3 + lost}; i += 1) log.info({ filler }, "line");
        ftruncateSync(1, 3600);
        log.info({}, "awake");
        log.info({}, "and goes on");`,
-      ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh"],
-    );
-    await once(child, "close");
-    const lines = readFileSync(join(folder, "log"), "utf8").trim().split("\n");
-    const [cut] = lines.splice(3, 1);
-    expect(cut).toMatch(/^\{.*x$/);
-    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
-      { msg: "line" },
-      { msg: "line" },
-      { msg: "line" },
-      { msg: "log lines were lost", lines: 3, level: "warn" },
-      { msg: "awake" },
-      { msg: "and goes on" },
-    ]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+        ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh"],
+      );
+      await once(child, "close");
+      const lines = readFileSync(join(folder, "log"), "utf8").trim().split("\n");
+      const [cut] = lines.splice(3, 1);
+      expect(cut).toMatch(/^\{.*x$/);
+      expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
+        { msg: "line" },
+        { msg: "line" },
+        { msg: "line" },
+        { msg: "log lines were lost", lines: lost, level: "warn" },
+        { msg: "awake" },
+        { msg: "and goes on" },
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 test("a reader that sleeps stops nothing and fills no memory; when it wakes it is told what was lost", async () => {
   const { child, said } = runLogger(
