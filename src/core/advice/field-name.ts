@@ -65,13 +65,14 @@ function read(name: string): LimitField | undefined {
   const saysRequests = others.some(
     ({ role, isSaid }) => role === "requests" || (role === "kind of requests" && isSaid),
   );
-  const isOfAnything = wordsThatAre("owner", "unknown").some((word) => !SCOPES.has(word) && !PARTS.has(word));
-  const isOfRequests = saysRequests || RATE.test(window) || (perMs !== undefined && !isOfAnything);
+  const anything = wordsThatAre("owner", "unknown").find((word) => !SCOPES.has(word) && !PARTS.has(word));
+  const isOfRequests = saysRequests || RATE.test(window) || (perMs !== undefined && anything === undefined);
   if (!OF_LIMITS.test(name) && !isOfRequests) return undefined;
   const isQualified = others.some(({ role, isSaid }) => isSaid && QUALIFIERS.includes(role));
   // `x-throttle`: perhaps whether, not how many.
   const isObject = isQualified || words[stem.start] === "throttle";
-  const hidden = words.slice(stem.start, stem.end).includes("quota") ? "quota" : wordsThatAre("unknown")[0];
+  const counted = stem.isWeak && PLURAL.test(anything ?? "") ? anything : wordsThatAre("unknown")[0];
+  const hidden = words.slice(stem.start, stem.end).includes("quota") ? "quota" : counted;
   const prefix = prefixOf(name, words, stem);
   const of = wordsThatAre(...QUALIFIERS).join("-");
   return {
@@ -96,6 +97,8 @@ const VAGUE = wordSet("current this at in after for by timestamp ts renewal");
  * or a window of nothing else.
  */
 const OF_LIMITS = /limit|remain|quota|throttle/;
+/** `x-votes-limit` counts votes, and `x-bapi-limit` requests: a name in the plural is what is counted. */
+const PLURAL = /[^s]s$/;
 /** `qpd`: queries in a day. */
 const RATE = /^[qrt]p[smhd]$/;
 

@@ -73,7 +73,7 @@ export const OTHER_UNITS: ReadonlySet<string> = wordSet(`
   units unit images image photos videos media messages message recipients recipient emails mail sms uploads
   upload downloads post posts orders order errors error fails failures failed concurrent concurrency
   connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats
-  storage rows records quota attempts items results page pages body timeout length depth`);
+  storage rows records quota attempts items results page pages body timeout length depth seat memory license`);
 
 /** A resource of this name says that no requests are counted. */
 const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(

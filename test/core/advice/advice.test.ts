@@ -632,6 +632,20 @@ test.each<[string, Fields]>([
     { "X-RateLimit-Limit-Day": "100", "X-RateLimit-Reset-Day": "3600", "X-Votes-Remaining-Day": "0" },
   ],
   ["logins", { "X-RateLimit-Login-Attempts-Remaining": "0", "X-RateLimit-Login-Attempts-Reset": "86400" }],
+  [
+    "invites, by the name of their limit",
+    { "X-Invites-Limit": "9", "X-Invites-Remaining": "0", "X-Invites-Limit-Reset": "86400" },
+  ],
 ])("no good answer silences its key by what is left of something else: %s", (_of, fields) => {
   expect(advise(200, fields).pause).toBeUndefined();
+});
+
+test.each<[string, Fields]>([
+  ["votes", { "X-Votes-Limit": "100", "X-Votes-Remaining": "1" }],
+  ["coins", { "X-Coins-Limit": "50", "X-Coins-Remaining": "0", "X-Coins-Limit-Reset": "86400" }],
+  ["seats", { "X-Seat-Limit": "100", "X-Seat-Remaining": "0" }],
+  ["memory", { "X-Memory-Limit": "512", "X-Memory-Remaining": "3" }],
+])("what is left of something else, without a window, is no request that is left: %s", (_of, fields) => {
+  const { remaining, limits } = advise(200, fields);
+  expect({ remaining, limits }).toEqual({ remaining: undefined, limits: [] });
 });
