@@ -14,8 +14,8 @@ import { recogniseInJson } from "../refusal/envelope.ts";
 import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
 import { wallHeader } from "../refusal/walls.ts";
 import { type Looks, unmetInBody, unmetInHeaders } from "./assertions.ts";
-import { withRequestedPause } from "./requested-pause.ts";
-import { type Recognition, SAYS } from "../refusal/rules.ts";
+import { askedWait, withRequestedPause } from "./requested-pause.ts";
+import { type Recognition, SAYS, STATUS_MEANINGS } from "../refusal/rules.ts";
 import { type Matcher, NO_MATCHER } from "../text/matcher.ts";
 import { counted } from "../exchange/json-value.ts";
 import { oneLine } from "../text/escape.ts";
@@ -26,7 +26,7 @@ type Answered = Extract<Exchange, { readonly kind: "answered" }>;
 type Question = {
   readonly exchange: Exchange;
   readonly expect: Expectation;
-  readonly advice: Advice | undefined;
+  readonly told: ToldByHeaders | undefined;
   readonly withoutKeys: WithoutKeys;
   readonly json: (of?: Part) => JsonBody;
   readonly facts: () => Facts;
@@ -65,7 +65,7 @@ export function judgeExchange(
   const facts = once((): Facts =>
     exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
   );
-  const question = { exchange, expect, advice: told?.advice, withoutKeys, json, facts, matcher };
+  const question = { exchange, expect, told, withoutKeys, json, facts, matcher };
   const classification = classify(question);
   const advice = told && withRequestedPause(told, classification.outcome, facts);
   return { ...classification, advice, json };
@@ -100,24 +100,27 @@ function refused(status: number, { means, says, by, words }: Recognition): Class
   return { outcome: outcomeOf(means), detail, ...(words === undefined ? {} : { words }) };
 }
 
-/** The limits that the headers tell beside a refusal may say more of it; undefined where they do not. */
+/** The limits and waits that are told beside a refusal may say more of it; undefined where they do not. */
 function refusedByLimits(
   status: number,
   recognition: Recognition,
-  advice?: Advice,
+  { told, facts }: Question,
 ): Classification | undefined {
+  if (told === undefined) return undefined;
   const { means, isVague } = recognition;
-  const { exhaustedPerMs = 0, families = [] } = advice ?? {};
-  const limits = limitsOf(families);
+  const { exhaustedPerMs = 0, families } = told.advice;
   // A spent window of a day or longer says nothing of credit, and yet no minute helps.
   if (means === "rate" && exhaustedPerMs >= DAY_MS)
     return because(
       "quota",
       `answered ${status}: the quota of ${Math.round(exhaustedPerMs / HOUR_MS)} h is spent`,
     );
-  // A vague "quota exceeded" whose headers tell of no limit but short ones is a rate.
+  if (status !== 429 || means !== "quota" || isVague !== true) return undefined;
+  // A vague "quota exceeded" is a rate if no limit but short ones is told, or the wait is short.
+  const limits = limitsOf(families);
   const areShort = limits.length > 0 && limits.every(({ perMs }) => perMs !== undefined && perMs < DAY_MS);
-  return status === 429 && means === "quota" && isVague === true && areShort
+  const { waitMs = Infinity } = askedWait(told, outcomeOf(means), facts);
+  return areShort || waitMs < HOUR_MS
     ? refused(status, { ...recognition, means: "rate", says: SAYS.rate })
     : undefined;
 }
@@ -207,24 +210,24 @@ const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
 /** Whatever an operator expects, these are refusals. */
 const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);
 
-/** A 429 or 402 is a refusal even if its body broke off, and whatever the config expects. */
+/** A status that refuses by itself does so even if its body broke off. */
 function classify(question: Question): Classification {
-  const { exchange, expect, advice, facts } = question;
-  if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
-    const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
-    return because(exchange.fault, `${exchange.detail}${after}`);
-  }
+  const { exchange, expect, facts } = question;
   const head = exchange.head ?? NO_HEAD;
   const { status } = head;
+  const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
+  if (exchange.kind === "broken" && (isOk || !STATUS_MEANINGS.has(status))) {
+    const after = exchange.head === undefined ? "" : `, after it had answered ${status}`;
+    return because(exchange.fault, `${exchange.detail}${after}`);
+  }
   const rule = expect.refusals === undefined ? undefined : ruleFor(expect.refusals, head, facts());
   if (rule !== undefined && rule.means !== "status") {
     return refused(status, { means: rule.means, says: SAYS[rule.means], by: "`expect.refusals`" });
   }
-  const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
   if (isOk && rule === undefined && exchange.kind === "answered") {
     return classifyExpected(exchange, question);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);
-  return refusedByLimits(status, recognition, advice) ?? refused(status, recognition);
+  return refusedByLimits(status, recognition, question) ?? refused(status, recognition);
 }

@@ -13,17 +13,16 @@ const CREDIT_PAUSE: Pause = { scope: "budget", forMs: 300_000, source: "credit_s
 const NEARLY_SPENT = 0.01;
 
 /**
- * Adds the pause that an answer asks for: whoever says when is not asked before. `facts`, the body of an answer, is read only of
- * one that is not good.
+ * Adds the pause that an answer asks for: whoever says when is not asked before.
  */
 export function withRequestedPause(
-  { status, advice, retryAfter, isHeldBack, anchorMs }: ToldByHeaders,
+  inHeaders: ToldByHeaders,
   outcome: PollOutcome,
   facts: () => Facts,
 ): Advice {
+  const { status, advice, isHeldBack } = inHeaders;
   if (outcome.kind === "ok" && !isHeldBack) return { ...advice, throttled: false };
-  const asked =
-    outcome.kind === "ok" ? retryAfter : longerWait(retryAfter, waitInBody(outcome, facts(), anchorMs()));
+  const asked = askedWait(inHeaders, outcome, facts);
   const told = { ...advice, malformed: advice.malformed + asked.malformed };
   const { waitMs } = asked;
   const pauseOf = (scope: Pause["scope"]): Pause | undefined =>
@@ -55,9 +54,15 @@ export function lookingAgain(advice: Advice, mostMs: number): Advice {
   };
 }
 
-function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): AskedWait {
-  const inFields = readTimeFields(facts, anchorMs);
-  return isAboutTime(outcome) ? longerWait(inFields, readTimesInWords(facts, anchorMs)) : inFields;
+/** `facts`, the body of an answer, is read only of one that is not good. */
+export function askedWait(
+  { retryAfter, anchorMs }: ToldByHeaders,
+  outcome: PollOutcome,
+  facts: () => Facts,
+): AskedWait {
+  if (outcome.kind === "ok") return retryAfter;
+  const asked = longerWait(retryAfter, readTimeFields(facts(), anchorMs()));
+  return isAboutTime(outcome) ? longerWait(asked, readTimesInWords(facts(), anchorMs())) : asked;
 }
 
 /** Of any other refusal, a time in its words is about something else: when a key expired, how old a page is. */

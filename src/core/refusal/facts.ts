@@ -72,7 +72,7 @@ const CODE_NAMES = wordSet(`
 const CODE_NAMES_ALONE = wordSet("id name");
 /** What was asked for, or where to read more: no reason for a refusal. */
 const NO_REASON = wordSet("field param parameter path url uri link query input");
-const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available");
+const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available next");
 
 /** Names of these words may be shown: an unknown one could be anything, a key among them. */
 const SHOWN_NAMES: ReadonlySet<string> = new Set([

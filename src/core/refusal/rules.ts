@@ -145,7 +145,8 @@ export const RULES: readonly Rule[] = [
     ...WALL,
     on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
     near: within(6, w.WALL | w.CALLS, w.BLOCKED),
-    unless: w.RATE | w.THROTTLED | w.ELSEWHERE | w.API_KEY | w.ACCOUNT,
+    unless: w.RATE | w.THROTTLED | w.ELSEWHERE | w.ACCOUNT,
+    unlessAnywhere: w.API_KEY,
   },
   // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
   // A ban that ends is a throttling. Binance, 418: "IP banned until 1629399758399."

@@ -3,6 +3,7 @@
 import { longerWait, NO_WAIT, readWait, type AskedWait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
 import { SECOND_MS } from "../time/duration.ts";
+import { parseHttpDate } from "../time/http-date.ts";
 import { durationAt, UNIT_MS_BY_WORD } from "../time/time-in.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
@@ -11,7 +12,7 @@ export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
 }
 
 const ABOUT_WAITING =
-  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b/;
+  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b|\bnext (?:access|allowed|attempt|request)\b|\blimit next$/;
 
 function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
@@ -21,7 +22,7 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 
 /** A time is one to wait for only near one of these words, in the same sentence. */
 const ASKS =
-  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b|\bonly\b.{1,40} after:? $/;
+  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|access|submit)\b.{1,40} after:? $/;
 const BEFORE_TIME =
   /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
@@ -73,11 +74,16 @@ function timeAt(text: string, clause: string, anchorMs: number): number | undefi
   const durationMs = durationAt(text)?.ms;
   if (durationMs !== undefined) return durationMs;
   const date = dateAt(text);
-  if (date !== undefined) return readWait(date, 1000, anchorMs).waitMs;
+  if (date !== undefined) return ifAhead((parseHttpDate(date, anchorMs) ?? 0) - anchorMs);
   // A number alone is a moment, or seconds after "retry after".
   const number = /^(\d{1,13})(?:\.\d{1,9})?(?![\w:/,-])/.exec(text)?.[1];
   if (number === undefined) return undefined;
   if (Number(number) < 1e9)
     return /\bretry ?(?:after|in):? ?$/.test(clause) ? Number(number) * 1000 : undefined;
-  return Math.max(0, (Number(number) >= 1e11 ? Number(number) : Number(number) * 1000) - anchorMs);
+  return ifAhead((Number(number) >= 1e11 ? Number(number) : Number(number) * 1000) - anchorMs);
+}
+
+/** A moment that is over asks for no wait. */
+function ifAhead(untilMs: number): number | undefined {
+  return untilMs > 0 ? untilMs : undefined;
 }

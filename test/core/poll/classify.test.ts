@@ -131,13 +131,16 @@ describe("the wire decides where it broke", () => {
     expect(reason(broken(fault))).toBe(expected);
     expect(reason(broken(fault, 200))).toBe(expected);
     expect(reason(broken(fault, 503))).toBe(expected);
-    expect(reason(broken(fault, 404), { ...JSON_200, status: [404] })).toBe(expected);
+    for (const status of [401, 403, 404])
+      expect(reason(broken(fault, status), { ...JSON_200, status: [status] })).toBe(expected);
   });
 
   test("a refusal is a refusal even where its body broke off", () => {
     for (const fault of WIRE_FAULTS) {
       expect(reason(broken(fault, 429))).toBe("throttled rate");
       expect(reason(broken(fault, 402))).toBe("throttled quota");
+      expect(reason(broken(fault, 401))).toBe("rejected unauthorized");
+      expect(reason(broken(fault, 403))).toBe("rejected forbidden");
     }
   });
 
