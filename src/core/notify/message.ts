@@ -90,7 +90,7 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
   const started = dues.map((due) => due.trouble.startedAtMs);
   const isOver = dues.every((due) => due.trouble.endedAtMs !== undefined && due.event !== "flapping");
   const isOne = new Set(dues.map((due) => due.trouble.subject)).size === 1;
-  const path = isOne && upstream !== undefined ? `/upstreams/${encodeURIComponent(upstream)}` : "/";
+  const path = isOne && upstream !== undefined ? `/upstreams/${upstream}` : "/";
   const said = isOne ? single(dues.at(-1) ?? first, telled) : several(first, dues, telled);
   return {
     event,

@@ -6,7 +6,7 @@ import { humanDuration } from "../../core/status/humanize.ts";
 import type { QuotaSnapshot } from "../../core/metrics/snapshot.ts";
 import type { BudgetStatus } from "../../core/status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
-import { grouped, percent, percentOf } from "./wording.ts";
+import { amount, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
   const { name, rates, pausedUntilMs, quota, spend } = budget;
@@ -47,21 +47,21 @@ function rateGauge(
   // The newest limit that it told is not the only one that is kept to: others are learned from its refusals.
   const otherwise = isPart ? ": the rest belongs to other replicas" : " by what the upstream told or refused";
   const why = isAdvertised ? " by the advertised limit" : otherwise;
-  const lowered = cap < configured ? `, lowered from ${grouped(configured)}${why}` : "";
+  const lowered = cap < configured ? `, lowered from ${amount(configured)}${why}` : "";
   return html`<div class="rate">
     <p>
-      <b>${grouped(leases)}</b> of our <b>${grouped(cap)}</b> leases in use
-      <span class="of">limit: ${grouped(limit)} per ${label}; our share ${percent(share)}${lowered}</span>
+      <b>${amount(leases)}</b> of our <b>${amount(cap)}</b> leases in use
+      <span class="of">limit: ${amount(limit)} per ${label}; our share ${percent(share)}${lowered}</span>
     </p>
     ${gauge({ label: `${leases} leases in use, cap ${cap}, limit ${limit}`, full: limit, used: leases, mark: cap })}
   </div>`;
 }
 
 function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: QuotaSnapshot): Markup {
-  const amount = (of: number): string => amountText(of, currency);
-  const [taken, most, needed] = [used, limit, forecast].map(amount);
+  const told = (of: number): string => amountText(of, currency);
+  const [taken, most, needed] = [used, limit, forecast].map(told);
   const tooMuch = forecast > limit ? ": it will not last" : "";
-  const doubtful = `${amount(used - unconfirmed)} were ${currency === undefined ? "sent" : "spent"}. Up to ${amount(unconfirmed)} more may have been: Pacewatch was killed while they were in flight.`;
+  const doubtful = `${told(used - unconfirmed)} were ${currency === undefined ? "sent" : "spent"}. Up to ${told(unconfirmed)} more may have been: Pacewatch was killed while they were in flight.`;
   return html`<div class="rate quota">
     <p>
       <b>${taken}</b> of our ${currency === undefined ? "quota" : "spend"} of <b>${most}</b> ${currency ?? ""}
@@ -76,8 +76,8 @@ function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: Quo
 function advertisedLine({ advertised }: BudgetStatus): string {
   if (advertised === undefined) return "The upstream has not advertised a limit.";
   const { limit, remaining } = advertised;
-  if (remaining === undefined) return `Last advertised: a limit of ${grouped(limit ?? 0)}.`;
-  return `Last advertised: ${grouped(remaining)} left${limit === undefined ? "" : ` of ${grouped(limit)}`}.`;
+  if (remaining === undefined) return `Last advertised: a limit of ${amount(limit ?? 0)}.`;
+  return `Last advertised: ${amount(remaining)} left${limit === undefined ? "" : ` of ${amount(limit)}`}.`;
 }
 
 const GAUGE_HEIGHT = 18;

@@ -6,7 +6,7 @@ import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../core/tim
 import { DAY_MS } from "../../core/time/duration.ts";
 import type { Markup } from "./markup.ts";
 import { incidentId } from "./plot.ts";
-import { grouped, percent } from "./wording.ts";
+import { amount, percent } from "./wording.ts";
 
 const KINDS = ["fine", "some", "bad", "unwatched"] as const;
 type Kind = (typeof KINDS)[number];
@@ -64,7 +64,7 @@ function dayCell(day: number, column: Column | undefined, given: Calendar): Mark
   const said =
     ratio === undefined
       ? WORDS.unwatched
-      : `${percent(ratio)}, ${grouped(failed)} of ${grouped(ok + failed)} failed`;
+      : `${percent(ratio)}, ${amount(failed)} of ${amount(ok + failed)} failed`;
   const words = `${dayText(day)}: ${said}`;
   const target = targetOf(day, failed, given);
   return html`<li class="day-${weekdayOf(day)}" title="${words}">
@@ -88,9 +88,8 @@ function targetOf(
     ({ startedAtMs, endedAtMs = nowMs }) => startedAtMs < toMs && endedAtMs >= fromMs,
   );
   if (incident !== undefined) return `#${incidentId(incident)}`;
-  const name = encodeURIComponent(upstream.name);
   return failed > 0 && hasReports
-    ? `../report?upstream=${name}&from=${dayText(day)}&to=${dayText(day)}`
+    ? `../report?upstream=${upstream.name}&from=${dayText(day)}&to=${dayText(day)}`
     : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
-import { ago, untrusted, moment, type Markup } from "./markup.ts";
+import { ago, list, untrusted, moment, type Markup } from "./markup.ts";
 
 export const NONE_ON_RECORD: Markup = html`<p class="none">None on record.</p>`;
 
@@ -64,13 +64,12 @@ function olderLine(older: readonly PollStatus[], nowMs: number): Markup | string
 
 function headerList(status: number | undefined, headers: readonly KeptHeader[]): Markup {
   if (headers.length === 0) return status === undefined ? html`no answer` : html`none`;
-  return html`<ul class="headers">
-    ${headers.map(
-      ({ name, bytes, value }) =>
-        html`<li>
-          <code>${untrusted(name)}</code>
-          ${value === undefined ? `${bytes} B` : html`<code>${untrusted(value)}</code>`}
-        </li>`,
-    )}
-  </ul>`;
+  const items = headers.map(
+    ({ name, bytes, value }) =>
+      html`<li>
+        <code>${untrusted(name)}</code>
+        ${value === undefined ? `${bytes} B` : html`<code>${untrusted(value)}</code>`}
+      </li>`,
+  );
+  return list("headers", items);
 }

@@ -11,7 +11,7 @@ import { humanLatency } from "../../core/status/humanize.ts";
 import type { Status } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
-import { ago, icon, type Markup, scrollTable, section } from "./markup.ts";
+import { ago, type Column, icon, type Markup, scrollTable, section } from "./markup.ts";
 
 /** What its page calls "1 h ago" misleads. */
 const TOLD_CLOCK_MS = 5_000;
@@ -66,7 +66,7 @@ function clockNote(aheadMs: number): string {
 }
 
 /** An upstream that another replica polls, in the state that its holder reported. */
-export type RemoteUpstream = { readonly name: string; readonly state: HealthState; readonly sinceMs: number };
+type RemoteUpstream = WithState & { readonly name: string; readonly sinceMs: number };
 
 /** Empty in the mode `everywhere`, where this replica polls all of them itself. */
 export function remoteUpstreams(
@@ -77,26 +77,39 @@ export function remoteUpstreams(
   const here = new Set(Array.from(upstreams, ({ name }) => name));
   return fleet.upstreams
     .filter(({ name }) => !here.has(name))
-    .map(({ name, holder, views: [view] }) => ({
-      name,
+    .map((upstream) => {
+      const { name, holder, views } = upstream;
+      const { state = "unknown", sinceMs = nowMs } = views[0] ?? {};
       // Without a holder nobody polls it, so its last reported state says nothing about now.
-      state: holder === undefined ? "unknown" : (view?.state ?? "unknown"),
-      sinceMs: view?.sinceMs ?? nowMs,
-    }));
+      return { upstream, name, state: holder === undefined ? "unknown" : state, sinceMs };
+    });
 }
 
 function remoteTable(fleet: FleetStatus, status: Status): Markup | string {
-  const states = new Map(remoteUpstreams(fleet, status).map(({ name, state }) => [name, state]));
-  const remote = fleet.upstreams.flatMap((upstream) => {
-    const state = states.get(upstream.name);
-    return state === undefined ? [] : [{ upstream, state }];
-  });
+  const remote = remoteUpstreams(fleet, status);
   if (remote.length === 0) return "";
   const urls = urlsOf(fleet);
   const columns = [{ title: "Upstream" }, { title: "State" }, { title: "Polled by" }, { title: "Last poll" }];
-  const rows = byState(remote).map(({ upstream, state }) => remoteRow(upstream, state, urls, status.nowMs));
-  return html`<h3>Polled by other replicas</h3>
-    ${scrollTable("Polled by other replicas", "elsewhere", columns, rows)} ${moreLine(remote.length)}`;
+  return worstTable("Polled by other replicas", "elsewhere", columns, remote, ({ upstream, state }) =>
+    remoteRow(upstream, state, urls, status.nowMs),
+  );
+}
+
+type WithState = { readonly upstream: FleetUpstream; readonly state: HealthState };
+
+/** The worst first, and only as many as are shown. Equal states keep their order. */
+function worstTable(
+  title: string,
+  className: string,
+  columns: readonly Column[],
+  upstreams: readonly WithState[],
+  row: (upstream: WithState) => Markup,
+): Markup {
+  const sorted = worstFirst(upstreams, ({ state }) => ({ state, sinceMs: 0 }));
+  const more = sorted.length - ROWS_SHOWN;
+  return html`<h3>${title}</h3>
+    ${scrollTable(title, className, columns, sorted.slice(0, ROWS_SHOWN).map(row))}
+    ${more > 0 ? html`<p class="of">${more} more: <a href="api/v1/fleet">as JSON</a></p>` : ""}`;
 }
 
 function remoteRow(
@@ -106,7 +119,7 @@ function remoteRow(
   nowMs: number,
 ): Markup {
   const url = urls.get(holder ?? "") ?? "";
-  const page = pageAt(url, `upstreams/${encodeURIComponent(name)}`);
+  const page = pageAt(url, `upstreams/${name}`);
   return html`<tr class="${state}">
     <th scope="row">${url === "" ? name : html`<a href="${page}">${name}</a>`}</th>
     <td>${icon(state)} <b>${STATE_WORDS[state].title}</b></td>
@@ -126,19 +139,17 @@ function lastPoll(view: FleetView | undefined, nowMs: number): Markup {
 function vantageTable(fleet: FleetStatus): Markup {
   const worst = ({ views }: FleetUpstream): HealthState =>
     WORST_FIRST.find((state) => views.some((view) => view.state === state)) ?? "unknown";
-  const sorted = byState(fleet.upstreams.map((upstream) => ({ upstream, state: worst(upstream) })));
+  const all = fleet.upstreams.map((upstream) => ({ upstream, state: worst(upstream) }));
   const urls = urlsOf(fleet);
   const columns = [{ title: "Upstream" }, { title: "Up", isNumber: true }, { title: "Not up, or slow" }];
-  const rows = sorted.map(({ upstream }) => vantageRow(upstream, urls));
-  return html`<h3>By vantage</h3>
-    ${scrollTable("By vantage", "vantages", columns, rows)} ${moreLine(fleet.upstreams.length)}`;
+  return worstTable("By vantage", "vantages", columns, all, ({ upstream }) => vantageRow(upstream, urls));
 }
 
 function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, string>): Markup {
   // What is slow is up.
   const up = views.filter(({ state }) => state === "up" || state === "degraded").length;
   const unwell = views.filter(({ state }) => state !== "up");
-  const path = `upstreams/${encodeURIComponent(name)}`;
+  const path = `upstreams/${name}`;
   return html`<tr>
     <th scope="row"><a href="${path}">${name}</a></th>
     <td class="number">${up} of ${views.length}</td>
@@ -152,18 +163,6 @@ function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, st
       })}
     </td>
   </tr>`;
-}
-
-type WithState = { readonly upstream: FleetUpstream; readonly state: HealthState };
-
-/** The worst first, and only as many as are shown. Equal states keep their order. */
-function byState(upstreams: readonly WithState[]): readonly WithState[] {
-  return worstFirst(upstreams, ({ state }) => ({ state, sinceMs: 0 })).slice(0, ROWS_SHOWN);
-}
-
-function moreLine(rows: number): Markup | string {
-  const more = rows - ROWS_SHOWN;
-  return more > 0 ? html`<p class="of">${more} more: <a href="api/v1/fleet">as JSON</a></p>` : "";
 }
 
 function urlsOf({ replicas }: FleetStatus): ReadonlyMap<string, string> {

@@ -79,6 +79,12 @@ export function section(title: Markup | string, ...content: readonly (Markup | s
   </section>`;
 }
 
+export function list(className: string, items: readonly (Markup | string)[]): Markup {
+  return html`<ul class="${className}">
+    ${items}
+  </ul>`;
+}
+
 export type Column = { readonly title: string; readonly isNumber?: boolean };
 
 /** Scrolls sideways by itself where the screen is narrow. */

@@ -59,7 +59,7 @@ export function plot(all: Drawn, axis: TimeAxis, size: PlotSize): Markup {
   return html`<div class="plot">
     <svg class="drawing" height="${height}" role="group" aria-label="${summary(drawn, axis)}">
       ${raw(below.join(""))}
-      ${drawn.incidents.map((incident) => shade(incident, place, axis, size, stripTop || height))}
+      ${drawn.incidents.map((incident) => shade(incident, place, size.incidentsAt, stripTop || height))}
     </svg>
     ${scale === undefined ? "" : raw(side(scale, height))}
   </div>`;
@@ -242,13 +242,8 @@ function summary({ name, seen, incidents }: Drawn, { range, nowMs }: TimeAxis): 
 }
 
 /** Leads to the incident in full. */
-function shade(
-  incident: Incident,
-  place: Places,
-  { nowMs }: TimeAxis,
-  { incidentsAt }: PlotSize,
-  height: number,
-): Markup | string {
+function shade(incident: Incident, place: Places, incidentsAt: string, height: number): Markup | string {
+  const { nowMs } = place;
   const { state, startedAtMs, endedAtMs = nowMs } = incident;
   if (endedAtMs < place.fromMs) return "";
   const { what, why } = incidentWords(incident);

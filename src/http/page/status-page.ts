@@ -9,7 +9,7 @@ import { HOUR_MS } from "../../core/time/duration.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentList } from "./incident-list.ts";
-import { type Markup, moment, section } from "./markup.ts";
+import { list, type Markup, moment, section } from "./markup.ts";
 import { type Drawn, legendLine, plot, type TimeAxis, times } from "./plot.ts";
 import { plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
@@ -39,7 +39,8 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   const healthy = byHealth.filter((upstream) => !isSick(upstream));
   const axis = { range: view.range, nowMs: status.nowMs };
   const body = html`<h1>${title}</h1>
-    ${notices(status)} ${upstreams.length === 0 ? section("Upstreams", noneLine(fleet)) : ""}
+    ${notices(status)}
+    ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${noneWords(fleet)}</p>`) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
     ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
@@ -134,10 +135,6 @@ function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): re
   ];
 }
 
-function noneLine(fleet: FleetStatus | undefined): Markup {
-  return html`<p class="none">${noneWords(fleet)}</p>`;
-}
-
 function noneWords(fleet: FleetStatus | undefined): string {
   if (fleet?.redisUp === false)
     return "This replica polls none now. Redis does not answer, so it cannot tell whether others do.";
@@ -177,13 +174,7 @@ function* upstreamList(
     return facts === undefined ? "" : upstreamCard(facts, drawnOf(facts, axis, status), axis, status);
   });
   const left = more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : "";
-  return section(
-    title,
-    html`<ul class="upstreams">
-      ${cards}
-    </ul>`,
-    left,
-  );
+  return section(title, list("upstreams", cards), left);
 }
 
 const ROW_HEIGHT = 24;
@@ -204,12 +195,7 @@ function* sideBySide(
     </li>`;
   });
   const axisRow = html`<li><span></span> ${times(axis, false)}</li>`;
-  return section(
-    html`Side by side <span class="of">times are UTC</span>`,
-    html`<ul class="rows">
-      ${rows} ${axisRow}
-    </ul>`,
-  );
+  return section(html`Side by side <span class="of">times are UTC</span>`, list("rows", [...rows, axisRow]));
 }
 
 function drawnOf(facts: UpstreamFacts, { range }: TimeAxis, status: Status): Drawn {
@@ -224,10 +210,9 @@ function* budgetList(status: Status): Pieces<Markup> {
   );
   if (budgets.length === 0) return html`<p class="none">None is configured.</p>`;
   const more = budgets.length - BUDGETS_DRAWN;
-  return html`<ul class="budgets">
-      ${pausedFirst(budgets, nowMs).map((budget) => budgetCard(budget, nowMs))}
-    </ul>
-    ${more > 0 ? html`<p class="of">${more} more: <a href="api/v1/upstreams">as JSON</a></p>` : ""}`;
+  const cards = pausedFirst(budgets, nowMs).map((budget) => budgetCard(budget, nowMs));
+  return html`${list("budgets", cards)}
+  ${more > 0 ? html`<p class="of">${more} more: <a href="api/v1/upstreams">as JSON</a></p>` : ""}`;
 }
 
 /** Where there are too many to draw; otherwise they keep the order of the config. */
@@ -245,6 +230,6 @@ function* lastIncidents(status: Status): Pieces<Markup> {
       None on record. Pacewatch has been running since ${dateTime(startedAtMs)}.
     </p>`;
   const older = incidents.length - INCIDENTS_SHOWN;
-  return html`${incidentList(incidents.slice(0, INCIDENTS_SHOWN), nowMs, (upstream) => `upstreams/${encodeURIComponent(upstream)}`)}
+  return html`${incidentList(incidents.slice(0, INCIDENTS_SHOWN), nowMs, true)}
   ${older > 0 ? html`<p class="of">${older} older ones: <a href="api/v1/incidents">as JSON</a></p>` : ""}`;
 }

@@ -14,7 +14,7 @@ import { calendar } from "./calendar.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList, NONE_ON_RECORD } from "./failure-list.ts";
 import { incidentList } from "./incident-list.ts";
-import { type Column, icon, type Markup, moment, scrollTable, section, untrusted } from "./markup.ts";
+import { type Column, icon, list, type Markup, moment, scrollTable, section, untrusted } from "./markup.ts";
 import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
 import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
@@ -33,7 +33,6 @@ export function* renderUpstreamPage(
   view: View,
 ): Pieces {
   const { name } = upstream;
-  const self = encodeURIComponent(name);
   const budgets = budgetsOf(upstream, status);
   const incidents = status.incidentsOf(name);
   const { nowMs } = status;
@@ -48,8 +47,8 @@ export function* renderUpstreamPage(
   const thisMonth = dateTime(nowMs).slice(0, "2026-11".length);
   const reportLink = hasReports
     ? html`<p class="of">
-        Report of the <a href="../report?upstream=${self}">last month</a>,
-        <a href="../report?upstream=${self}&amp;month=${thisMonth}">this month</a>, as evidence for the
+        Report of the <a href="../report?upstream=${name}">last month</a>,
+        <a href="../report?upstream=${name}&amp;month=${thisMonth}">this month</a>, as evidence for the
         provider
       </p>`
     : "";
@@ -62,7 +61,7 @@ export function* renderUpstreamPage(
       </header>
       ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
-      <div class="head plots">${rangeLinks(self, view)} ${latencyLegend(drawn)}</div>
+      <div class="head plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}
       <p class="of">${slotsLine(upstream)}</p>
@@ -72,18 +71,11 @@ export function* renderUpstreamPage(
     ${section("Last failures", failureList(upstream.lastFailures, nowMs))}
     ${section("Incidents", incidents.length === 0 ? NONE_ON_RECORD : incidentList(incidents, nowMs))}
     ${
-      budgets.length === 0
-        ? ""
-        : section(
-            budgets.length === 1 ? "Budget" : "Budgets",
-            html`<ul class="budgets">
-              ${cards}
-            </ul>`,
-          )
+      budgets.length === 0 ? "" : section(budgets.length === 1 ? "Budget" : "Budgets", list("budgets", cards))
     }
     ${section("Last polls", pollTable(upstream.lastPolls, nowMs))}`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
-  yield pageShell({ title, root: "../", self, view, body }, status);
+  yield pageShell({ title, root: "../", self: name, view, body }, status);
 }
 
 /** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */
@@ -190,8 +182,8 @@ function remotePage(
 ): string {
   const title = holder === undefined ? `${name} is polled by nobody now` : `${name} is polled by ${holder}`;
   const url = (replicas.find((replica) => replica.name === holder)?.url ?? "").replace(/\/$/, "");
-  const link = html`<a href="${url}/upstreams/${encodeURIComponent(name)}">Its page on that replica</a>. `;
+  const link = html`<a href="${url}/upstreams/${name}">Its page on that replica</a>. `;
   const body = html`<h1>${title}</h1>
     <p class="none">${url === "" ? "" : link}<a href="../">The whole fleet</a></p>`;
-  return pageShell({ title, root: "../", self: encodeURIComponent(name), view, body }, status);
+  return pageShell({ title, root: "../", self: name, view, body }, status);
 }

@@ -12,12 +12,7 @@ export function percentOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / whole)) * 10_000) / 100;
 }
 
-/** `1 200`: a whole number. */
-export function grouped(amount: number): string {
-  return inThousands(Math.round(amount));
-}
-
-/** `-12 345.5`: any number, with at most six decimals. */
+/** `1 200`, `-12 345.5`: with at most six decimals. */
 export function amount(value: number): string {
   return inThousands(Number(value.toFixed(6)));
 }
