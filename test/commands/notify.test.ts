@@ -91,7 +91,7 @@ test("check names receivers that never can be told, and what it costs that nobod
     { name: "a", kind: "slack", url: { env: "URL" }, only: { upstreams: ["sms"] } },
     { name: "b", kind: "slack", url: { env: "URL" }, only: { labels: { team: "growth" } } },
     { name: "c", kind: "slack", url: { env: "URL" }, only: { upstreams: ["email"] }, on: ["offline"] },
-    { name: "d", kind: "slack", url: { env: "URL" }, only: { upstreams: ["email"] } },
+    { name: "d", kind: "slack", url: { env: "URL" }, only: { upstreams: ["email", "emial"] } },
   ];
   const { code, out } = await printed(receivers, { URL: "https://chat.example.test/test-key-1" }, (io) =>
     check({ ...io, json: false, secrets: true }),
@@ -100,6 +100,8 @@ test("check names receivers that never can be told, and what it costs that nobod
   for (const name of ["a", "b", "c"])
     expect(out).toContain(`receiver "${name}" can never be told of anything`);
   expect(out).not.toContain('receiver "d" can never');
+  expect(out).toContain('receiver "a" names "sms", which is no upstream of the config');
+  expect(out).toContain('receiver "d" names "emial", which is no upstream of the config');
   expect(out).toContain("without state.path nobody remembers over a restart who was told what");
 });
 

@@ -272,11 +272,15 @@ describe("variables", () => {
     const text = withUpstream(
       "confirm: ${CONFIRM}",
       "timeout: ${TIMEOUT:-7s}",
-      "expect: { json: '${JSON}' }",
+      "expect: { json: '${JSON}', status: [200, '${STATUS}'] }",
     ).replace("requests: 60", 'requests: "${LIMIT}"');
-    const { config } = await loaded(text, { CONFIRM: "0", JSON: "false", LIMIT: "90" });
+    const { config } = await loaded(text, { CONFIRM: "0", JSON: "false", LIMIT: "90", STATUS: "204" });
     expect(config.budgets[0]?.rates[0]?.requests).toBe(90);
-    expect(config.upstreams[0]).toMatchObject({ confirm: 0, timeoutMs: 7000, expect: { json: false } });
+    expect(config.upstreams[0]).toMatchObject({
+      confirm: 0,
+      timeoutMs: 7000,
+      expect: { json: false, status: [200, 204] },
+    });
   });
 
   test.each([
@@ -740,7 +744,7 @@ describe("files that no editor would have written", () => {
       "1:1: cannot read config: it is longer than 8MiB",
     ]);
     expect(await refusals(Buffer.from("budgets: {}", "utf16le"))).toEqual([
-      "1:2: the file must be text, received a control character (binary data?)",
+      "1:2: the file must be UTF-8, received a control character (binary data, or UTF-16?)",
     ]);
     expect(await refusals(Buffer.from("a: 1\n# é", "utf8").subarray(0, -1))).toEqual([
       "2:1: the file must be UTF-8, received a line that is not",
@@ -1196,8 +1200,12 @@ test.each([
   [
     "a:\n  - name: b\n   path: /c",
     "3:1",
-    "a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
+    "a closing bracket, a comma, or a colon and a space is missing, or this line is not indented like the one above",
   ],
+  [`a: "it's"\nb: 'it's'`, "2:8", "this belongs to no value: quote the whole value, or remove it"],
+  ['a: "b"\nc: "\n', "2:4", "this quote is not closed"],
+  ['a: ["b", "c]\nd: 1\n', "1:10", "this quote is not closed"],
+  ["a: * * * * *", "1:4", 'a value that begins with * or & must be quoted, as in cron: "*/15 * * * *"'],
   [
     "a:\n  - b: 1\n     c: 2",
     "2:8",

@@ -101,15 +101,19 @@ export function schemaComplaints(
   });
 }
 
-/** The alternative of a union that accepts this kind of value: it knows what is wrong inside. */
+/** These say of a whole value that it is of another kind. */
+const ANOTHER_KIND: ReadonlySet<Issue["code"]> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
+
+/** The only alternative of a union that accepts this kind of value: it knows what is wrong inside. */
 function meantBranch(
   branches: readonly (readonly Issue[])[],
   tree: Tree | undefined,
 ): readonly Issue[] | undefined {
   if (tree?.kind !== "list" && tree?.kind !== "map") return undefined;
-  return branches.find(
-    (issues) => !issues.some((issue) => issue.path.length === 0 && issue.code === "invalid_type"),
+  const [meant, another] = branches.filter(
+    (issues) => !issues.some((issue) => issue.path.length === 0 && ANOTHER_KIND.has(issue.code)),
   );
+  return another === undefined ? meant : undefined;
 }
 
 function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): readonly Complaint[] {

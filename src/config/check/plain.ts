@@ -35,7 +35,14 @@ function scalarOf(
   if (!interpolated) return value;
   const isFlag = core instanceof z.ZodBoolean || core instanceof z.ZodLiteral;
   if (isFlag && (value === "true" || value === "false")) return value === "true";
-  return core instanceof z.ZodNumber && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+  return takesNumbers(core) && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+}
+
+/** Where a text would do as well, it stays one. */
+function takesNumbers(schema: Schema): boolean {
+  const { core } = knownOf(schema);
+  if (!(core instanceof z.ZodUnion)) return core instanceof z.ZodNumber;
+  return core.options.some(takesNumbers) && !core.options.some((option) => option instanceof z.ZodString);
 }
 
 /** The values of a tree with their variables in them, which are not filled in. */

@@ -10,41 +10,32 @@ import { type Complaint, complain } from "./faults.ts";
 export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
   const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
   const warnings: Complaint[] = [];
+  const warn = (key: Path, says: string): void =>
+    void warnings.push(complain([...path, ...key], `upstream "${name}" ${says}`));
   if (pathTemplate !== undefined) {
-    const names = variablesIn(pathTemplate.path)
-      .map((variable) => `\${${variable}}`)
-      .join(" and ");
-    const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
-    warnings.push(complain([...path, "path"], message));
+    const variables = variablesIn(pathTemplate.path).map((variable) => `\${${variable}}`);
+    const why = "treated as a secret here, but proxies and servers log URLs, so a key belongs into auth";
+    warn(["path"], `has ${variables.join(" and ")} in its path: ${why}`);
   }
-  if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url)) {
-    warnings.push(
-      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
+  if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url))
+    warn(["base_url"], "sends its key unencrypted: use https://");
+  if (auth.kind === "oauth2" && isCleartext(auth.token.url))
+    warn(["auth", "oauth2", "token_url"], "sends its client secret unencrypted: use https://");
+  if (tls.insecureSkipVerify)
+    warn(["tls", "insecure_skip_verify"], "trusts any certificate, so anybody in between can read its key");
+  const { restrictsBothDayFields, shortestGapMs } = cronOf(schedule);
+  if (restrictsBothDayFields)
+    warn(["cron"], "is polled only on days that match both day-of-month and day-of-week");
+  const timeout = formatDuration(timeoutMs);
+  if (timeoutMs > shortestGapMs) {
+    const gap = `only ${formatDuration(shortestGapMs)} between two slots`;
+    warn(
+      ["timeout"],
+      `has a timeout of ${timeout}, and ${gap}: while a poll takes longer than that, slots are skipped`,
     );
   }
-  if (auth.kind === "oauth2" && isCleartext(auth.token.url)) {
-    const at = [...path, "auth", "oauth2", "token_url"];
-    warnings.push(complain(at, `upstream "${name}" sends its client secret unencrypted: use https://`));
-  }
-  if (tls.insecureSkipVerify) {
-    const at = [...path, "tls", "insecure_skip_verify"];
-    warnings.push(
-      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
-    );
-  }
-  if (cronOf(schedule).restrictsBothDayFields) {
-    const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
-    warnings.push(complain([...path, "cron"], message));
-  }
-  const gapMs = cronOf(schedule).shortestGapMs;
-  if (timeoutMs > gapMs) {
-    const message = `upstream "${name}" has a timeout of ${formatDuration(timeoutMs)}, and only ${formatDuration(gapMs)} between two slots: while a poll takes longer than that, slots are skipped`;
-    warnings.push(complain([...path, "timeout"], message));
-  }
-  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
-    const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
-    warnings.push(complain([...path, "degraded_above"], message));
-  }
+  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs)
+    warn(["degraded_above"], `can never be degraded: a poll ends after ${timeout}, its timeout`);
   return warnings;
 }
 
@@ -53,11 +44,17 @@ export function warningsOfReceivers(
   { notify = [], state }: Pick<Config, "notify" | "state">,
   upstreams: readonly Upstream[],
 ): readonly Complaint[] {
-  const warnings = notify.flatMap((receiver, index) => {
-    if (canMatch(receiver, upstreams)) return [];
-    const message = `receiver "${receiver.name}" can never be told of anything: no upstream matches its only, and its on`;
-    return [complain(["notify", index], message)];
-  });
+  const names = new Set(upstreams.map(({ name }) => name));
+  const warnings: Complaint[] = [];
+  for (const [index, receiver] of notify.entries()) {
+    const warn = (key: Path, says: string): void =>
+      void warnings.push(complain(["notify", index, ...key], `receiver "${receiver.name}" ${says}`));
+    for (const [at, name] of receiver.only?.upstreams.entries() ?? [])
+      if (!names.has(name))
+        warn(["only", "upstreams", at], `names "${name}", which is no upstream of the config`);
+    if (!canMatch(receiver, upstreams))
+      warn([], "can never be told of anything: no upstream matches its only, and its on");
+  }
   if (notify.length === 0 || state !== undefined) return warnings;
   const cost =
     "without state.path nobody remembers over a restart who was told what: what is down then is told again, and what came up meanwhile never";

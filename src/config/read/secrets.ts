@@ -42,8 +42,10 @@ const READABLE_AGAIN = "the key's file is readable again";
 const MAX_KEY_BYTES = 64 * 1024;
 
 function readVariable(name: string, environment: Environment): Reading<string> {
-  // It may be a key that was pasted instead of its variable's name.
-  const shown = /^[A-Z][A-Z0-9_]*$/.test(name) ? `the variable ${name}` : "the variable named here";
+  // It may be a key that was pasted instead of its variable's name: those of AWS are capitals and digits.
+  const shown = /^[A-Z_]+$|^[A-Z0-9]+_[A-Z0-9_]+$/.test(name)
+    ? `the variable ${name}`
+    : "the variable named here";
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
   return value === undefined ? { kind: "unusable", problem: `${shown} is not set` } : keyOf(value, shown);
 }

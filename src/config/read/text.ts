@@ -9,7 +9,7 @@ type DecodedText =
 export function decodeText(bytes: Uint8Array, file: string): DecodedText {
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
-    const message = "the file must be text, received a control character (binary data?)";
+    const message = "the file must be UTF-8, received a control character (binary data, or UTF-16?)";
     return { kind: "refused", fault: { file, ...placeOf(bytes, binaryAt), message } };
   }
   if (isUtf8(bytes)) return { kind: "text", text: new TextDecoder().decode(bytes) };

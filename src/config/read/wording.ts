@@ -37,7 +37,10 @@ export function received(tree: Tree | undefined, isSecret: boolean): string {
 
 function receivedScalar(value: unknown, hidden: boolean): string {
   if (value === null || value === undefined) return "nothing";
-  if (typeof value === "string") return hidden ? sizeOf(value) : shownText(value);
+  if (typeof value === "string") {
+    const hint = /^\$\w+$/.test(value) ? " (a variable is written ${NAME})" : "";
+    return (hidden ? sizeOf(value) : shownText(value)) + hint;
+  }
   const isShown = !hidden && (typeof value === "number" || typeof value === "boolean");
   return isShown ? String(value) : `a ${typeof value}`;
 }

@@ -8,6 +8,7 @@ import {
   isSeq,
   parseDocument,
   type Node,
+  visit,
 } from "yaml";
 import type { Fault } from "./fault.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
@@ -96,7 +97,24 @@ function syntaxFault(
   if (hasVariables && text.slice(offset - 1, offset + 2).includes("${")) {
     return { offset, message: 'a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }' };
   }
-  return { offset, message: SYNTAX_SENTENCES[first.code] ?? "this is not valid here" };
+  const opening = first.code === "MISSING_CHAR" ? openQuoteBefore(offset, text, document) : undefined;
+  if (opening !== undefined) return { offset: opening, message: "this quote is not closed" };
+  // The parser tells of the second one: the first began an alias.
+  const code = text[offset] === "*" && first.code === "UNEXPECTED_TOKEN" ? "BAD_ALIAS" : first.code;
+  return { offset, message: SYNTAX_SENTENCES[code] ?? "this is not valid here" };
+}
+
+/** The parser tells where the text ends that lacks its closing quote, often at the end of the file: this is where it begins. */
+function openQuoteBefore(end: number, text: string, document: Document): number | undefined {
+  let opening: number | undefined;
+  visit(document, {
+    Scalar: (_, { range, type }) => {
+      const [start, last] = range ?? [end, end];
+      const isClosed = last - 1 > start && text[last - 1] === text[start];
+      if (last === end && type?.startsWith("QUOTE") && !isClosed) opening = start;
+    },
+  });
+  return opening;
 }
 
 const NESTED_TOO_DEEPLY = "the file is nested too deeply";
@@ -107,7 +125,7 @@ const NO_TAGS = "tags (!) are not used here";
  * pasted where it does not belong.
  */
 const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
-  BAD_ALIAS: "the name of an anchor or alias is not valid",
+  BAD_ALIAS: 'a value that begins with * or & must be quoted, as in cron: "*/15 * * * *"',
   ALIAS_PROPS: "an alias can have neither an anchor nor a tag",
   BAD_DIRECTIVE: "a directive is not valid",
   BAD_DQ_ESCAPE: "a backslash in double quotes must begin a known escape: use single quotes to keep it",
@@ -118,12 +136,13 @@ const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   BLOCK_IN_FLOW: "a comma is missing between entries, or a block is inside [ ] or { }",
   KEY_OVER_1024_CHARS: "a key must have at most 1024 characters",
   MISSING_CHAR:
-    "a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
-  MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
+    "a closing bracket, a comma, or a colon and a space is missing, or this line is not indented like the one above",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line, with a colon and a space after it",
   MULTIPLE_DOCS: "a file must be one document, received several",
   RESOURCE_EXHAUSTION: NESTED_TOO_DEEPLY,
   TAB_AS_INDENT: "tabs must not be used to indent: use spaces",
   TAG_RESOLVE_FAILED: NO_TAGS,
+  UNEXPECTED_TOKEN: "this belongs to no value: quote the whole value, or remove it",
 };
 
 const MAX_DEPTH = 32;

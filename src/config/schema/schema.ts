@@ -143,7 +143,7 @@ const keys = section({
     })
     .describe("What may be sent, by name. Upstreams that use the same key should share one."),
   defaults: defaultsSchema.optional(),
-  upstreams: filledList(upstreamSchema, 10_000, "upstreams").describe(
+  upstreams: filledList(upstreamSchema, 10_000, "upstreams", ", each after a dash (-)").describe(
     "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
   ),
 });

@@ -92,14 +92,14 @@ describe("what is wrong in it is told with its place there", () => {
       "no JSON",
       '{ "type": ',
       [
-        "contract.json:1:11: cannot read YAML: a closing quote, bracket, comma or colon is missing, or this line is not indented like the one above",
+        "contract.json:1:11: cannot read YAML: a closing bracket, a comma, or a colon and a space is missing, or this line is not indented like the one above",
       ],
     ],
     ["empty", "", ["contract.json:1:1: the schema must be a schema: an object, true or false"]],
     [
       "binary",
       "\u0000",
-      ["contract.json:1:1: the file must be text, received a control character (binary data?)"],
+      ["contract.json:1:1: the file must be UTF-8, received a control character (binary data, or UTF-16?)"],
     ],
     ["too deep", `${"[".repeat(40)}${"]".repeat(40)}`, ["contract.json:1:34: the file is nested too deeply"]],
   ])("%s", async (_, schema, expected) => {

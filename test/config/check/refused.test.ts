@@ -15,7 +15,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
-    '1:1: "upstreams" is missing: it must be a list of upstreams',
+    '1:1: "upstreams" is missing: it must be a list of upstreams, each after a dash (-)',
     '1:1: unknown key "a": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
     "1:32: the file must have at most 100000 values, aliases (*) counted in full",
     '2:1: unknown key "b": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
@@ -157,6 +157,12 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "empty-value": ['2:1: "log" must be a mapping, received nothing'],
   empty: ["1:1: the config is empty: it needs at least budgets and upstreams"],
+  "status-as-a-text": [
+    '8:29: "upstreams[0].expect.status[1]" must be a whole number from 200 to 599 but 402 and 429, which always mean throttled, or a class such as 2xx, received "204"',
+  ],
+  "variable-without-braces": [
+    '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 9 characters (a variable is written ${NAME})',
+  ],
   "every-and-cron": ['8:5: "upstreams[0]" must have every or cron, received both'],
   "expected-throttle": [
     '8:29: "upstreams[0].expect.status[1]" must be a whole number from 200 to 599 but 402 and 429, which always mean throttled, or a class such as 2xx, received 429',
@@ -217,6 +223,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "literal-key-as-a-name": [
     '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable named here is not set',
+  ],
+  "literal-key-of-aws": [
+    '5:78: "upstreams[0].auth.aws.access_key_id.env": cannot read key: the variable named here is not set',
+    '5:127: "upstreams[0].auth.aws.secret_access_key.env": cannot read key: the variable NOT_SET is not set',
   ],
   "literal-key": [
     '5:21: "upstreams[0].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
@@ -291,7 +301,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:59: "notify[4].on[0]" must be one of down, up, unauthorized, blocked, throttled, credit_ending, api_ending, offline, config_refused, state_lost, received "fire"',
     '7:74: unknown key "team" in "notify[4].only": allowed are upstreams, labels',
   ],
-  "nul-byte": ["2:4: the file must be text, received a control character (binary data?)"],
+  "nul-byte": ["2:4: the file must be UTF-8, received a control character (binary data, or UTF-16?)"],
   "number-from-a-variable": [
     '1:37: "budgets.api.rate.requests" must be a whole number from 1 to 1000000000, received a string of 31 characters',
   ],
@@ -400,6 +410,13 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, basic, aws, oauth2, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
   ],
+  "unclosed-quote": ["4:15: cannot read YAML: this quote is not closed"],
+  "unquoted-cron": [
+    '7:16: cannot read YAML: a value that begins with * or & must be quoted, as in cron: "*/15 * * * *"',
+  ],
+  "no-space-after-a-colon": [
+    "6:5: cannot read YAML: a key must be on one line, with a colon and a space after it",
+  ],
   "unclosed-list": [
     "3:1: cannot read YAML: the indentation is wrong, or a bracket or quote before here is not closed",
   ],
@@ -485,5 +502,6 @@ describe("a config is refused with every fault and its place", () => {
       .join("\n");
     expect(sentences).not.toContain("must-not-be-shown");
     expect(sentences).not.toContain("must_not_be_shown");
+    expect(sentences).not.toContain("MUSTNOTBESHOWN");
   });
 });
