@@ -72,8 +72,8 @@ const FORMS: readonly Form[] = [
   [/^(?:[\w-]{1,60}=)?(\d{1,15})\/(\d{1,15})(?:\([^()]{0,100}\))?$/, usedOfLimit],
   // `token:XYZ 1/2000 reset=1234s`
   [/^[\w:-]{1,80} (\d{1,15})\/(\d{1,15})(?: reset=\w{1,20})?$/, usedOfLimit],
-  // `20:1`: so many in so many seconds.
-  [/^(\d{1,15}):(0*[1-9]\d{0,14})$/, (count, seconds) => amount(count, Number(seconds) * 1000)],
+  // `20:1`, `5:10:60`: so many in so many seconds, and for how long more are refused.
+  [/^(\d{1,15}):(0*[1-9]\d{0,14})(?::\d{1,15})?$/, (count, seconds) => amount(count, Number(seconds) * 1000)],
   // `1 per 5 second`, `200/day`, `30/1m`, `100 requests per minute`
   [/^(\d{1,15})(?: requests?)?(?: per |\/)(\d{0,4}) ?([a-z]{1,8})$/, countInWindow],
   // `Compute/Get30Min;159`

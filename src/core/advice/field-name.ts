@@ -9,6 +9,7 @@ import {
   PARTS,
   REQUESTS,
   SCOPES,
+  table,
   windowMsOfWord,
   wordsOfName,
 } from "./words.ts";
@@ -77,7 +78,7 @@ function read(name: string): LimitField | undefined {
   const of = wordsThatAre(...QUALIFIERS).join("-");
   return {
     part: part !== "all" ? part : isObject ? "object" : perMs === undefined ? "all" : "limit",
-    family: `${prefix} ${saysRequests ? "requests" : ""} ${of} ${perMs ?? ""}`,
+    family: `${prefix} ${saysRequests ? "requests" : ""} ${of} ${perMs ?? ""}${part === "policy" ? "policy" : ""}`,
     prefix,
     unit: wordsThatAre("other unit")[0] ?? (saysRequests ? "requests" : (hidden ?? "requests")),
     perMs,
@@ -126,14 +127,16 @@ function stemOf(words: readonly string[]): Stem {
   return { start: saidAt, end: saidAt, isWeak: true };
 }
 
+const PARTS_IF_WEAK = table<FieldPart>(["status", "remaining"]);
+const PARTS_IF_PROVEN = table<FieldPart>(["quota", "limit"], ["ttl", "reset"]);
+
 /**
  * What is reset, left or used is the part wherever it stands: `limit-remaining`, `used-total`. Else the last word is:
  * `limit-window` is a window, and `window-limit` none.
  */
 function partIn(said: readonly string[], isWeak: boolean): { part: FieldPart; at: number } | undefined {
   const named = said.flatMap((word, at): readonly { part: FieldPart; at: number }[] => {
-    const isStatus = isWeak && word === "status";
-    const part = isStatus ? "remaining" : word === "quota" && !isWeak ? "limit" : PARTS.get(word);
+    const part = (isWeak ? PARTS_IF_WEAK : PARTS_IF_PROVEN).get(word) ?? PARTS.get(word);
     // `bucket-size`: whose limit it is. `burst-capacity`: so many at once, which is no limit of a window.
     const isOwner = part === "resource" && at < said.length - 1;
     const isBurst = word === "capacity" && said[at - 1] === "burst";
@@ -225,7 +228,7 @@ function prefixOf(name: string, words: readonly string[], { start, isWeak }: Ste
 }
 
 const LONGEST_NAME = 100;
-const MAY_BE_LIMIT = /limit|remain|quota|throttle|left|reset/;
+const MAY_BE_LIMIT = /limit|remain|quota|throttle|left|reset|avail|allot/;
 const MOST_NAMES = 512;
 /** Every name that is read has one of these words in it; most headers have none. */
 export function mayBeLimit(name: string): boolean {

@@ -4,7 +4,7 @@ import { type Amount, amountsOf, dictionaryIn, readAll, resetsMsOf } from "./amo
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
 import { roundWindowMs } from "./round-window.ts";
-import { isState, type Reading } from "./structured-fields.ts";
+import { isStructured, type Reading } from "./structured-fields.ts";
 import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
 import { DAY_MS } from "../time/duration.ts";
 import { type Anchor, durationIn, plainNumberOf } from "../time/time-in.ts";
@@ -55,7 +55,8 @@ const READ: Readonly<Record<FieldPart, Read>> = {
   limit: (text) => asLimits(text) ?? (PERIOD.test(text) ? asWindow(text, undefined) : undefined),
   all: (text) => READ.limit(text, undefined, () => 0),
   remaining: (text) => ifRead(amountsOf(text), (remaining) => ({ remaining })),
-  used: (text) => ifRead(amountsOf(text), (used) => ({ used })),
+  // `x-ratelimit-state: OK` tells no number.
+  used: (text) => ({ used: amountsOf(text) ?? [] }),
   reset: (text, numberMs, anchorMs) =>
     ifRead(resetsMsOf(text, numberMs ?? 1000, anchorMs), (resetsMs) => ({ resetsMs })),
   window: asWindow,
@@ -63,8 +64,8 @@ const READ: Readonly<Record<FieldPart, Read>> = {
   resource: (text) => ({ resource: text, otherUnit: unitInText(text) }),
   kind: (text) => ({ perMs: windowMsInText(text), otherUnit: unitInText(text) }),
   delay: () => ({ otherUnit: "work" }),
-  object: () => undefined,
-  policy: () => undefined,
+  object: (text) => (TELLS_WINDOW.test(text) ? asLimits(text) : undefined),
+  policy: asLimits,
 };
 
 function ifRead<Value>(
@@ -73,6 +74,9 @@ function ifRead<Value>(
 ): Partial<Said> | undefined {
   return value === undefined ? undefined : said(value);
 }
+
+/** `5:10`, `100;w=60`, `200/day`: no other number is written so, whatever the name. */
+const TELLS_WINDOW = /^\d{1,15}(?::|;w|\/\d{0,4}[a-z]| per )/;
 
 /** `1m`: some write the window where the limit belongs. */
 const PERIOD = /^\d{1,4}[smhd]$/;
@@ -85,6 +89,9 @@ function asLimits(text: string): { readonly limits: readonly Amount[] } | undefi
   const limits = amountsOf(text);
   return limits?.some(({ amount }) => amount > 0) === true ? { limits } : undefined;
 }
+
+/** There is no limit, whichever field says so. */
+const UNLIMITED = /^unlimited$/i;
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
 
@@ -118,8 +125,10 @@ function readValue(
 /** Headers that belong together are about one limit, or about several as lists. */
 type Draft = Said & { readonly field: LimitField };
 
+/** What is used alone tells none. */
 function limitsIn({ limits, remaining, used, refill }: Said): number {
-  return Math.max(limits.length, remaining.length, used.length, refill === undefined ? 0 : 1);
+  const told = Math.max(limits.length, remaining.length, refill === undefined ? 0 : 1);
+  return told === 0 ? 0 : Math.max(told, used.length);
 }
 
 /**
@@ -135,7 +144,7 @@ export function readFields(
   let found = 0;
   let malformed = 0;
   for (const { field, value } of headers) {
-    if (field.part === "policy" || isState(field, value)) continue;
+    if (isStructured(field, value) || UNLIMITED.test(value)) continue;
     const said = readValue(field, value, anchorMs);
     if (said === undefined) {
       if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;

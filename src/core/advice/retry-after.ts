@@ -18,7 +18,7 @@ export function longerWait(a: AskedWait, b: AskedWait): AskedWait {
 }
 
 const ASKING_NAME =
-  /(?:^|-)(?:retry-after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$/;
+  /(?:^|-)(?:retry-after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$|rate-?limit-retry-after-[a-z]+$/;
 
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 

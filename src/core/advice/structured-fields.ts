@@ -1,6 +1,6 @@
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
 
-import { amountsOf, dictionaryIn, readAll } from "./amounts.ts";
+import { dictionaryIn, readAll } from "./amounts.ts";
 import { MOST_LIMITS } from "../exchange/bounds.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
@@ -38,14 +38,14 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
     return isKept;
   };
   for (const { field, value } of headers) {
-    if (!isPolicy(field) || ONLY_A_NAME.test(value)) continue;
-    const told =
-      readList(value.replaceAll(NAME_BEFORE_NAME, ""), policyOf) ?? unnamedPolicies(value, policies.size);
+    if (field.part !== "policy" || !isStructured(field, value)) continue;
+    if (field.isWeak || ONLY_A_NAME.test(value)) continue;
+    const told = readList(value.replaceAll(NAME_BEFORE_NAME, ""), policyOf);
     if (mayKeep(told)) for (const policy of told) policies.set(`${field.prefix} ${policy.key}`, policy);
   }
   const stated = new Set<string>();
   for (const { field, value } of headers) {
-    if (!isState(field, value)) continue;
+    if (field.part === "policy" || !isStructured(field, value)) continue;
     const told = readList(value, (item) => stateOf(item, policies.get(`${field.prefix} ${keyOf(item)}`)));
     if (!mayKeep(told)) continue;
     states.push(...told);
@@ -56,17 +56,17 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
   return { families: [...unstated, ...states], malformed };
 }
 
-function isPolicy({ part, isWeak }: LimitField): boolean {
-  return part === "policy" && !isWeak;
-}
-
 /** `X-RateLimit-Policy: sliding-window` */
 const ONLY_A_NAME = /^[a-z][\w-]*$/i;
 
 const STATE = /;\s*[rt]=/;
 
-/** The standard tells the state of limits as a list, under whatever prefix; draft 7 had a dictionary in its place. */
-export function isState({ part, prefix }: LimitField, text: string): boolean {
+/** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. */
+const UNNAMED = /^\d/;
+
+/** The standard tells policies and their state as lists, under whatever prefix; draft 7 had a dictionary for the state. */
+export function isStructured({ part, prefix, isWeak }: LimitField, text: string): boolean {
+  if (part === "policy") return isWeak || !UNNAMED.test(text);
   if (part !== "all") return false;
   return STATE.test(text) || (prefix === "ratelimit" && dictionaryIn(text) === undefined);
 }
@@ -93,19 +93,6 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
     perMs: seconds && seconds * 1000,
     resource: resourceOf(item),
   };
-}
-
-/** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. `before`: how many were told in other headers. */
-function unnamedPolicies(text: string, before: number): readonly LimitFamily[] | undefined {
-  const amounts = amountsOf(text)?.filter(({ amount }) => amount > 0) ?? [];
-  if (amounts.length === 0 || amounts.some(({ amount }) => amount < 1)) return undefined;
-  return amounts.map(({ amount, perMs }, index) => ({
-    ...UNTOLD,
-    key: `policy ${before + index}`,
-    unit: "requests",
-    limit: amount,
-    perMs,
-  }));
 }
 
 /** Its policy tells the limit and the window. */

@@ -47,9 +47,9 @@ export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
 );
 
 export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
-  ["limit max maximum total allowed ceiling capacity", "limit"],
+  ["limit max maximum total allowed allotted ceiling capacity", "limit"],
   ["remaining remain left available", "remaining"],
-  ["used usage count consumed", "used"],
+  ["used usage count consumed state", "used"],
   ["reset resets next until after expiry expires", "reset"],
   ["interval period window duration", "window"],
   ["replenish fillrate", "refill"],
@@ -90,7 +90,7 @@ export const SCOPES: ReadonlySet<string> = wordSet(`
   user users app application client ip key api apikey account global team org organization organisation tenant
   project member method route path endpoint subscription service shop plan plans burst steady sustained long
   short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace
-  rapid bucket session`);
+  rapid bucket session throttle identity consumer customer caller device agent`);
 
 export const FILLERS: ReadonlySet<string> = wordSet(`
   x per this current at in after for of by the timestamp ts info http renewal`);

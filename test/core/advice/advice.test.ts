@@ -120,6 +120,8 @@ test.each<[string, Fields, number]>([
   ["two waits in one header", { "Retry-After": "30, 60" }, 60_000],
   ["minutes", { "Retry-After-Minutes": "5" }, 300_000],
   ["a header that says when to try again", { "X-Rate-Limit-Try-Again-In": "14" }, 14_000],
+  ["a wait for one group of its requests", { "X-RateLimit-Retry-After-Contract": "23" }, 23_000],
+  ["what was used, and a reset", { "X-RateLimit-Count": "57", "X-RateLimit-Reset": "33" }, 33_000],
   ["nothing but a reset", { "X-RateLimit-Reset": String(NOW_SECONDS + 20) }, 20_000],
   [
     "a limit and its reset, and not what is left",
@@ -483,7 +485,7 @@ test.each([
 test.each<[string, Fields, number]>([
   ["a limit of nothing", { "x-ratelimit-limit": "0" }, 1],
   ["a limit below nothing", { "x-ratelimit-limit": "-1" }, 1],
-  ["a limit in words", { "x-ratelimit-limit": "unlimited" }, 1],
+  ["a limit in words", { "x-ratelimit-limit": "many" }, 1],
   ["a limit with a unit", { "x-ratelimit-limit": "100/h" }, 1],
   ["a limit beyond counting", { "x-ratelimit-limit": "9223372036854775807" }, 1],
   ["a window of nothing", { "x-ratelimit-limit": "100;w=0" }, 1],
