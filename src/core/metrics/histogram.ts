@@ -6,9 +6,8 @@ export type Exemplar = {
 };
 
 /** Eight buckets between a value and its double: a quantile is at most 9 % above what was measured. */
-const FINEST_SCHEMA = 3;
-const MOST_BUCKETS = 160;
-/** 2^-14 s, 61 µs: no answer is that fast. From there, all buckets together reach up to 64 s. */
+export const SCHEMA = 3;
+/** 2^-14 s, 61 µs: no answer is that fast. From there, 160 buckets reach up to 64 s, longer than a poll may take. */
 export const ZERO_THRESHOLD: number = 2 ** -14;
 
 /** 2^(j/8), each rounded down: no number lies between it and the true bound, which is irrational but for the first. */
@@ -24,16 +23,15 @@ function upperBound(index: number): number {
 }
 
 /** The logarithm is rounded, so it may miss by one at a bound. */
-export function bucketOf(value: number, schema: number): number {
+export function bucketOf(value: number): number {
   let index = Math.ceil(Math.log2(value) * DOUBLING);
   if (value > upperBound(index)) index += 1;
   else if (value <= upperBound(index - 1)) index -= 1;
-  return Math.ceil(index / 2 ** (FINEST_SCHEMA - schema));
+  return index;
 }
 
-/** Bucket i counts the values above 2^((i-1)/2^schema), up to 2^(i/2^schema). When they become too many, each two become one. */
+/** Bucket i counts the values above 2^((i-1)/8), up to 2^(i/8). */
 export class ExponentialBuckets {
-  schema: number = FINEST_SCHEMA;
   /** Values up to ZERO_THRESHOLD. */
   zeroCount = 0;
   /** The index of the first of the counts, which have no gaps up to the last that counts anything. */
@@ -45,34 +43,12 @@ export class ExponentialBuckets {
       this.zeroCount += 1;
       return;
     }
-    let index = bucketOf(value, this.schema);
-    while (!this.#spans(index)) {
-      this.#halve();
-      index = Math.ceil(index / 2);
-    }
+    const index = bucketOf(value);
     if (this.counts.length === 0) this.first = index;
     for (; this.first > index; this.first -= 1) this.counts.unshift(0);
     while (this.first + this.counts.length <= index) this.counts.push(0);
     const place = index - this.first;
     this.counts[place] = (this.counts[place] ?? 0) + 1;
-  }
-
-  #spans(index: number): boolean {
-    if (this.counts.length === 0) return true;
-    const last = this.first + this.counts.length - 1;
-    return Math.max(last, index) - Math.min(this.first, index) < MOST_BUCKETS;
-  }
-
-  #halve(): void {
-    const first = Math.ceil(this.first / 2);
-    const counts: number[] = [];
-    this.counts.forEach((count, place) => {
-      const to = Math.ceil((this.first + place) / 2) - first;
-      counts[to] = (counts[to] ?? 0) + count;
-    });
-    this.schema -= 1;
-    this.first = first;
-    this.counts = counts;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Bytes } from "./bytes.ts";
-import { type Exemplar, type ExponentialBuckets, ZERO_THRESHOLD } from "./histogram.ts";
+import { type Exemplar, type ExponentialBuckets, SCHEMA, ZERO_THRESHOLD } from "./histogram.ts";
 import {
   type Description,
   type Distribution,
@@ -73,8 +73,8 @@ function writeHistogram(out: Bytes, value: Distribution, { startedAtMs, exemplar
 }
 
 /** Only buckets that count something are written, each as the difference to the one before. */
-function writeExponential(out: Bytes, { schema, zeroCount, first, counts }: ExponentialBuckets): void {
-  out.whole(HISTOGRAM.schema, zigzag(schema));
+function writeExponential(out: Bytes, { zeroCount, first, counts }: ExponentialBuckets): void {
+  out.whole(HISTOGRAM.schema, zigzag(SCHEMA));
   out.number(HISTOGRAM.zeroThreshold, ZERO_THRESHOLD);
   out.whole(HISTOGRAM.zeroCount, zeroCount);
   let endOfLast = 0;
