@@ -26,6 +26,7 @@ import type { Health } from "../core/poll/health.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
+import { keepNewest } from "../core/text/remembered.ts";
 import { usedUpWords } from "../core/status/credit-sentence.ts";
 import { quotaStanding } from "../core/status/quota-status.ts";
 import type { Gained } from "../engine/fleet/parts.ts";
@@ -341,13 +342,10 @@ export class AppPolling implements AsyncDisposable {
       this.#records.delete(name);
       // Where it is in the config still, another replica watches it.
       if (!configured.has(name)) record.record({ kind: "unwatched" });
-      const { incidents, lastPoll, values } = record.history;
-      if (incidents.length > 0 || !values.isEmpty)
-        this.#gone.set(name, { incidents, polls: lastPoll === undefined ? [] : [lastPoll], kept: values });
-    }
-    for (const oldest of this.#gone.keys()) {
-      if (this.#gone.size <= MOST_GONE) break;
-      this.#gone.delete(oldest);
+      const { incidents, lastPoll, values: kept } = record.history;
+      const polls = lastPoll === undefined ? [] : [lastPoll];
+      if (incidents.length > 0 || !kept.isEmpty)
+        keepNewest(this.#gone, name, { incidents, polls, kept }, MOST_GONE);
     }
     this.#network.keep(this.#applied.upstreams);
   }
