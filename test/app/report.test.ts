@@ -209,7 +209,6 @@ describe("a report of October in Berlin, with a change of the clock, a handover 
         watchedMinutes: expected.watchedMinutes,
         withinObjective: expected.ok,
         slowestMs: 120,
-        hoursWithoutMinutes: 0,
       });
       expect(report.meanMs).toBeCloseTo(expected.meanMs ?? 0, 6);
       // Each poll stands for its gap, and those that confirm a failure may fall into a minute of their own.

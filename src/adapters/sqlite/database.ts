@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { APPLICATION_ID, createTables, migrate, newestVersion, versionOf } from "./schema.ts";
+import { APPLICATION_ID, createTables, FIRST_VERSION, migrate, newestVersion, versionOf } from "./schema.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
 /** The process before may still be closing. */
@@ -51,10 +51,10 @@ export function makeWritable(database: DatabaseSync): void {
 
 function requireOurs(database: DatabaseSync): void {
   const id = database.prepare("PRAGMA application_id").get()?.["application_id"];
-  if (id !== APPLICATION_ID && !isEmpty(database)) {
-    throw new StateFileError("foreign", "is the database of another program");
-  }
+  if (isEmpty(database)) return;
+  if (id !== APPLICATION_ID) throw new StateFileError("foreign", "is the database of another program");
   const version = versionOf(database);
+  if (version < FIRST_VERSION) throw new StateFileError("damaged", "was written by an earlier pacewatch");
   if (version > newestVersion()) {
     throw new StateFileError("foreign", `was written by a newer pacewatch (version ${version} of the file)`);
   }

@@ -17,7 +17,7 @@ import {
 } from "./place.ts";
 import { readColumns } from "./columns.ts";
 import { readState, salvageQuotas } from "./reading.ts";
-import { cutLongPolls, Upkeep } from "./retention.ts";
+import { Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
 import { quotaRow } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
@@ -64,7 +64,7 @@ export class StateFile {
       const connection = (this.#connection = isLost ? this.#withAllUsed(found, notes, nowMs) : found);
       const { restored } = connection;
       const lostAtMs = isLost ? nowMs : lastMovedAsideMs(this.#path);
-      const trouble = this.#begin(connection, notes);
+      const trouble = beginWriting(connection);
       if (trouble === undefined && isLost) writeQuotas(connection, restored.standing.quotas);
       if (trouble === undefined) this.#completeness.tell(true);
       else this.#lack();
@@ -188,20 +188,6 @@ export class StateFile {
     this.#completeness.tell(false);
   }
 
-  /** Returns why it cannot be written now. */
-  #begin(connection: Connection, notes: string[]): string | undefined {
-    try {
-      writingOf(connection);
-      const cut = cutLongPolls(connection.database);
-      if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
-      return undefined;
-    } catch (error) {
-      const { kind, says } = troubleOf(error);
-      if (kind !== "full" && kind !== "failing") throw error;
-      return says;
-    }
-  }
-
   /** The batch is written already: a failure here is reported with the next one. */
   #tidy(nowMs: number): void {
     try {
@@ -243,6 +229,18 @@ const ONLY_HISTORY = "starting with empty history";
 const COUNTS_AS_USED =
   "what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
 const QUOTAS_TOO = `${ONLY_HISTORY}, and ${COUNTS_AS_USED}`;
+
+/** Returns why it cannot be written now. */
+function beginWriting(connection: Connection): string | undefined {
+  try {
+    writingOf(connection);
+    return undefined;
+  } catch (error) {
+    const { kind, says } = troubleOf(error);
+    if (kind !== "full" && kind !== "failing") throw error;
+    return says;
+  }
+}
 
 function writeQuotas(connection: Connection, quotas: readonly QuotaRow[]): void {
   writingOf(connection).writer.write({ polls: [], rows: quotas.map(quotaRow) });

@@ -3,7 +3,6 @@ import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { BudgetRecord } from "../../core/budget/record.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
-import { POLL_IN_FILE_CHARS } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
@@ -12,7 +11,6 @@ import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { openUnlocked } from "./quiet-file.ts";
-import { EVIDENCE_SINCE, NOTICES_SINCE, versionOf } from "./schema.ts";
 import { readRows, type Row, text } from "../../core/exchange/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import {
@@ -30,21 +28,13 @@ import {
 } from "./tables.ts";
 
 /** Those that are shown, with the evidence of one that is still open. */
-const incidents = (
-  evidence: string,
-): string => `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
-  CASE WHEN place = 1 AND ended_at_ms IS NULL THEN ${evidence} END AS evidence
+const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
+  CASE WHEN place = 1 AND ended_at_ms IS NULL THEN evidence END AS evidence
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
   WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
 
-/** Of a poll that is longer than any that is written now, what others wrote is left out before it is in memory. */
-export function shortFacts(): string {
-  return `CASE WHEN length(facts) <= ${POLL_IN_FILE_CHARS} THEN facts WHEN json_valid(facts)
-    THEN substr(json_remove(facts, '$.headers', '$.excerpt'), 1, ${POLL_IN_FILE_CHARS}) ELSE '' END`;
-}
-
 const newestPolls = (which: string, most: number): string =>
-  `SELECT *, ${shortFacts()} AS facts FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
+  `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
 
 const bucketsOf = (table: "minutes" | "hours"): string =>
   `SELECT * FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
@@ -53,7 +43,6 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   // A clock that is ahead at the start makes nothing too old.
   const writtenAtMs = lastWrittenMs(database);
   const nowMs = Math.min(wallNowMs, writtenAtMs ?? wallNowMs);
-  const version = versionOf(database);
   const all = (sql: string, ...given: readonly (string | number)[]): readonly unknown[] =>
     database.prepare(sql).all(...given);
   const polled = namesIn(database);
@@ -63,9 +52,8 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
       all(newestPolls(which, most), upstream).toReversed();
     return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
   };
-  // A file of an earlier version has no evidence and no notices, and is read before it takes its steps.
-  const shown = all(incidents(version < EVIDENCE_SINCE ? "NULL" : "evidence"));
-  const notices = version < NOTICES_SINCE ? [] : all("SELECT * FROM notices");
+  const shown = all(INCIDENTS);
+  const notices = all("SELECT * FROM notices");
   const lists = {
     polls: newest("", POLLS_KEPT),
     failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),

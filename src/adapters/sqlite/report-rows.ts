@@ -29,7 +29,6 @@ const COLUMNS: Readonly<Record<Exclude<keyof Figures, "badMinutes">, string>> = 
   okMs: "ok_duration_ms",
   slowestMs: "slowest_ok_ms",
   watchedMinutes: "watched_minutes",
-  hoursWithoutMinutes: "hours_without_minutes",
 };
 /** In place of a column, where no provider counts. */
 const NONE = "0";

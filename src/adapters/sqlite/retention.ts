@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
-import { INCIDENTS_IN_FILE, POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
+import { INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT } from "../../core/history/history.ts";
 import { FORGOTTEN_MS } from "../../core/notify/plan.ts";
@@ -8,7 +8,6 @@ import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
 import { DAY_SUMS } from "./tables.ts";
-import { shortFacts } from "./reading.ts";
 
 const ROUND_EVERY_MS = 600_000;
 /** A round deletes in bites, so that no batch waits long. */
@@ -31,10 +30,6 @@ const MANY_POLLS = `DELETE FROM polls WHERE id IN (
   AND (outcome = 'ok' OR old.id NOT IN (
     SELECT id FROM polls WHERE upstream = name AND outcome <> 'ok' ORDER BY id DESC LIMIT ${FAILURES_KEPT}))
   LIMIT ${BITE_ROWS})`;
-
-/** An earlier version kept as much of an answer as it had sent. */
-const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
-  SELECT id FROM polls WHERE length(facts) > ${POLL_IN_FILE_CHARS} LIMIT ${BITE_ROWS})`;
 
 const DAY_OF_HOURS = `INSERT OR IGNORE INTO days (upstream, day, ${Object.keys(DAY_SUMS).join(", ")})
   SELECT upstream, :day, ${Object.values(DAY_SUMS).join(", ")} FROM hours
@@ -77,22 +72,6 @@ export function retentionAt(nowMs: number): Readonly<Record<string, number>> {
   };
 }
 
-/** Cuts polls that are longer than any that is written now, in bites. Returns how many there were. */
-export function cutLongPolls(database: DatabaseSync): number {
-  const cut = database.prepare(LONG_POLLS);
-  let [all, polls] = [0, 0];
-  do {
-    polls = take(cut, database);
-    all += polls;
-  } while (polls === BITE_ROWS);
-  return all;
-}
-
-/** Takes one bite. Returns how many rows it changed. */
-function take(bite: StatementSync, database: DatabaseSync, times: Record<string, number> = {}): number {
-  return inTransaction(database, () => Number(bite.run(times).changes));
-}
-
 /** Adds up a day in UTC that is over. */
 export function addUpDay(database: DatabaseSync, day: number): void {
   database.prepare(DAY_OF_HOURS).run({ day });
@@ -125,8 +104,9 @@ export class Upkeep {
     if (Math.abs(nowMs - this.#roundAtMs) < ROUND_EVERY_MS) return;
     const times = retentionAt(nowMs);
     for (const bite of this.#bites) {
+      const taken = inTransaction(this.#database, () => bite.run(times));
       // The next batch is followed by the next bite.
-      if (take(bite, this.#database, times) === BITE_ROWS) return;
+      if (taken.changes === BITE_ROWS) return;
     }
     inTransaction(this.#database, () => {
       for (const statement of this.#rest) statement.run(times);

@@ -3,80 +3,14 @@ import type { DatabaseSync } from "node:sqlite";
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
 
-/** Files of an earlier version were never released. One that is found counts as damaged. */
-const FIRST_VERSION = 9;
+/** The first that may be at a user's. A file of an earlier one counts as damaged. */
+export const FIRST_VERSION = 13;
 
 /**
- * Each leads from its version to the next one, the first from 9 to 10. A new file takes all of them, so a step that was
- * released is never edited. A file is read before its first write, and so before its steps: whoever reads must also
- * understand the shape before them.
+ * Each leads from its version to the next one. A new file takes all of them, so a step that was released is never edited.
+ * A file is read before its first write, and so before its steps: whoever reads must also understand the shape before them.
  */
-const STEPS: readonly string[] = [
-  // Of the minutes of an hour, those with a poll that was ok or failed, those in which all of these failed, and those with
-  // at least so many that failed. Null in hours that were written before.
-  `ALTER TABLE hours ADD COLUMN offline INTEGER;
-   ALTER TABLE hours ADD COLUMN watched_minutes INTEGER;
-   ALTER TABLE hours ADD COLUMN all_failed_minutes INTEGER;
-   ALTER TABLE hours ADD COLUMN failed_minutes_1 INTEGER;
-   ALTER TABLE hours ADD COLUMN failed_minutes_2 INTEGER;
-   ALTER TABLE hours ADD COLUMN failed_minutes_3 INTEGER;
-   ALTER TABLE hours ADD COLUMN failed_minutes_4 INTEGER;
-   ALTER TABLE hours ADD COLUMN failed_minutes_5 INTEGER;
-   ALTER TABLE incidents ADD COLUMN evidence TEXT`,
-  `CREATE TABLE notices (
-     receiver TEXT NOT NULL,
-     incident TEXT NOT NULL,
-     at_ms INTEGER NOT NULL,
-     is_open INTEGER NOT NULL,
-     record TEXT NOT NULL,
-     PRIMARY KEY (receiver, incident)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE cost_hours (
-     bucket INTEGER NOT NULL,
-     upstream TEXT NOT NULL,
-     currency TEXT NOT NULL,
-     polls INTEGER NOT NULL,
-     units INTEGER NOT NULL,
-     PRIMARY KEY (bucket, upstream, currency)
-   ) STRICT, WITHOUT ROWID;`,
-  // Days in UTC that are over: a report of a year need not add up its hours. An hour that changes takes its day away.
-  `CREATE TABLE days (
-     upstream TEXT NOT NULL,
-     day INTEGER NOT NULL,
-     polls REAL NOT NULL,
-     ok REAL NOT NULL,
-     failed REAL NOT NULL,
-     throttled REAL NOT NULL,
-     rejected REAL NOT NULL,
-     offline REAL NOT NULL,
-     within_objective REAL NOT NULL,
-     ok_duration_ms REAL NOT NULL,
-     slowest_ok_ms REAL NOT NULL,
-     watched_minutes REAL NOT NULL,
-     hours_without_minutes REAL NOT NULL,
-     all_failed_minutes REAL NOT NULL,
-     failed_minutes_1 REAL NOT NULL,
-     failed_minutes_2 REAL NOT NULL,
-     failed_minutes_3 REAL NOT NULL,
-     failed_minutes_4 REAL NOT NULL,
-     failed_minutes_5 REAL NOT NULL,
-     PRIMARY KEY (upstream, day)
-   ) STRICT, WITHOUT ROWID;
-   CREATE TRIGGER hour_added AFTER INSERT ON hours BEGIN
-     DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
-   END;
-   CREATE TRIGGER hour_changed AFTER UPDATE ON hours BEGIN
-     DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
-   END;
-   CREATE TRIGGER hour_forgotten AFTER DELETE ON hours BEGIN
-     DELETE FROM days WHERE upstream = old.upstream AND day = old.bucket / 24;
-   END;`,
-];
-
-/** The version whose incidents have evidence. */
-export const EVIDENCE_SINCE: number = FIRST_VERSION + 1;
-/** The version that knows who was told what. */
-export const NOTICES_SINCE: number = FIRST_VERSION + 2;
+const STEPS: readonly string[] = ["ALTER TABLE days DROP COLUMN hours_without_minutes"];
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -92,7 +26,9 @@ const ROLL_UP_COLUMNS = `
 
 /**
  * The first shape. A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so
- * that a further fact needs no step.
+ * that a further fact needs no step. An hour also counts its minutes: those with a poll that was ok or failed, those in which
+ * all of these failed, and those with at least so many that failed. Days are days in UTC that are over: a report of a year
+ * need not add up its hours. An hour that changes takes its day away.
  */
 const SCHEMA = `
 CREATE TABLE polls (
@@ -107,7 +43,56 @@ CREATE INDEX polls_by_upstream ON polls (upstream, id);
 CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
 CREATE INDEX polls_by_end ON polls (ended_at_ms);
 CREATE TABLE minutes (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
-CREATE TABLE hours (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS},
+  offline INTEGER,
+  watched_minutes INTEGER,
+  all_failed_minutes INTEGER,
+  failed_minutes_1 INTEGER,
+  failed_minutes_2 INTEGER,
+  failed_minutes_3 INTEGER,
+  failed_minutes_4 INTEGER,
+  failed_minutes_5 INTEGER,
+  PRIMARY KEY (bucket, upstream)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE days (
+  upstream TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  polls REAL NOT NULL,
+  ok REAL NOT NULL,
+  failed REAL NOT NULL,
+  throttled REAL NOT NULL,
+  rejected REAL NOT NULL,
+  offline REAL NOT NULL,
+  within_objective REAL NOT NULL,
+  ok_duration_ms REAL NOT NULL,
+  slowest_ok_ms REAL NOT NULL,
+  watched_minutes REAL NOT NULL,
+  hours_without_minutes REAL NOT NULL,
+  all_failed_minutes REAL NOT NULL,
+  failed_minutes_1 REAL NOT NULL,
+  failed_minutes_2 REAL NOT NULL,
+  failed_minutes_3 REAL NOT NULL,
+  failed_minutes_4 REAL NOT NULL,
+  failed_minutes_5 REAL NOT NULL,
+  PRIMARY KEY (upstream, day)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER hour_added AFTER INSERT ON hours BEGIN
+  DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
+END;
+CREATE TRIGGER hour_changed AFTER UPDATE ON hours BEGIN
+  DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
+END;
+CREATE TRIGGER hour_forgotten AFTER DELETE ON hours BEGIN
+  DELETE FROM days WHERE upstream = old.upstream AND day = old.bucket / 24;
+END;
+CREATE TABLE cost_hours (
+  bucket INTEGER NOT NULL,
+  upstream TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  units INTEGER NOT NULL,
+  PRIMARY KEY (bucket, upstream, currency)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE incidents (
   upstream TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
@@ -117,7 +102,16 @@ CREATE TABLE incidents (
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
   polls INTEGER NOT NULL,
+  evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE notices (
+  receiver TEXT NOT NULL,
+  incident TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  is_open INTEGER NOT NULL,
+  record TEXT NOT NULL,
+  PRIMARY KEY (receiver, incident)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (
   budget TEXT NOT NULL,
@@ -163,6 +157,6 @@ export function createTables(database: DatabaseSync): void {
 
 /** The caller holds a transaction, so that a step is taken completely or not at all. */
 export function migrate(database: DatabaseSync, steps: readonly string[] = STEPS): void {
-  for (const step of steps.slice(Math.max(0, versionOf(database) - FIRST_VERSION))) database.exec(step);
+  for (const step of steps.slice(versionOf(database) - FIRST_VERSION)) database.exec(step);
   database.exec(`PRAGMA user_version = ${newestVersion(steps)}`);
 }

@@ -111,7 +111,6 @@ export const DAY_SUMS: Readonly<Record<string, string>> = {
     ].map((column) => [column, `total(${column})`]),
   ),
   slowest_ok_ms: "max(slowest_ok_ms)",
-  hours_without_minutes: "total(watched_minutes IS NULL)",
 };
 
 export function incidentRow(
@@ -147,7 +146,7 @@ export function closedWhere(isFormer: string): string {
     unwatched OR (${isLeft} AND reason <> 'offline') AS unwatched`;
 }
 
-/** A row of an earlier version has none, and neither has one of an incident that is over, where it is not asked for. */
+/** Of an incident that is over it is not asked for, where it is only shown. */
 export function evidenceOf(row: Row): readonly PollStatus[] {
   const pollIn = (poll: Row): PollStatus => ({
     id: poll.get("id", text),
@@ -220,8 +219,7 @@ export function quotaOf(row: Row): QuotaRow {
     requests: countIn("requests"),
     unconfirmed: countIn("unconfirmed"),
   };
-  // A file of an earlier version is damaged to us, and its counts have none.
-  row.get("checksum", optional(exactly(quotaRow(read).columns["checksum"])));
+  row.get("checksum", exactly(quotaRow(read).columns["checksum"]));
   return read;
 }
 

@@ -16,10 +16,9 @@ export class StateFileError extends Error {
   }
 }
 
-const FULL: Trouble = { kind: "full", says: "is on a disk that is full" };
 const LOCKED: Trouble = { kind: "locked", says: "is locked by another program" };
 
-/** SQLite's extended and primary result codes. Any other code is our own bug. */
+/** By SQLite's primary result codes. Any other code is our own bug. */
 const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
   // Our statements are correct, so a table must be wrong.
   [1, { kind: "damaged", says: "is damaged" }],
@@ -28,11 +27,9 @@ const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
   [8, { kind: "read-only", says: "is read-only" }],
   [10, { kind: "failing", says: "cannot be read or written (an I/O error)" }],
   [11, { kind: "damaged", says: "is damaged" }],
-  [13, FULL],
+  [13, { kind: "full", says: "is on a disk that is full" }],
   [14, { kind: "unopenable", says: "cannot be opened" }],
   [26, { kind: "damaged", says: "is not a database" }],
-  // The shared memory beside the file could not grow.
-  [4_874, FULL],
 ]);
 
 /** Rethrows any error that is not of SQLite or the file system. */
@@ -41,8 +38,8 @@ export function troubleOf(error: unknown): Trouble {
   // The file system refused, as where a damaged file may not be moved.
   if (error instanceof Error && "syscall" in error)
     return { kind: "failing", says: `fails (${error.message})` };
-  const code = resultCodeOf(error);
-  const trouble = TROUBLES.get(code) ?? TROUBLES.get(code & 0xff);
+  // The lowest byte of an extended result code is its primary one.
+  const trouble = TROUBLES.get(resultCodeOf(error) & 0xff);
   if (trouble === undefined) throw error;
   return trouble;
 }

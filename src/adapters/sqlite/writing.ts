@@ -16,7 +16,6 @@ const OF_MINUTES = [
   ...FAILURES_COUNTED.map(failedMinutes),
 ];
 
-/** What an earlier version has not counted stays unknown: null and a number is null. */
 function addTo(table: string, sums: readonly string[]): string {
   const columns = ["bucket", "upstream", ...sums, SLOWEST];
   return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})

@@ -105,8 +105,7 @@ export const KEPT_POLL_BYTES = 400;
 export const KEPT_DETAIL_BYTES = 280;
 /** All texts of its answers that are in memory: failures, their evidence, limits, an announcement. */
 export const KEPT_BYTES_AN_UPSTREAM = 20_000;
-/** A poll in the state file, and how many of an upstream are there at most. */
-export const POLL_IN_FILE_CHARS = 1_000;
+/** So many polls of an upstream are in the state file at most. */
 export const POLLS_IN_FILE = 1_000;
 /** Each may have three such polls as its evidence. */
 export const INCIDENTS_IN_FILE = 350;

@@ -152,9 +152,8 @@ function figures(upstream: UpstreamReport): Table {
     ["Mean latency", latency(upstream.meanMs), HOW.meanMs],
     ["Slowest", latency(upstream.slowestMs), HOW.slowestMs],
     [`Within ${formatDuration(latencyObjectiveMs)}`, ratio(within), HOW.withinObjective],
-    ["Hours without minutes", count(upstream.hoursWithoutMinutes), HOW.hoursWithoutMinutes],
   ];
-  return tableOf("Figures", undefined, upstream.hoursWithoutMinutes === 0 ? rows.slice(0, -1) : rows, [
+  return tableOf("Figures", undefined, rows, [
     ["Figure", ([name]) => name],
     ["Value", ([, figure]) => figure],
     ["How it was computed", ([, , how]) => how],

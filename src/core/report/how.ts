@@ -23,8 +23,6 @@ export const HOW = {
     "Of the ok polls: the sum of their durations / their number, from before the connection to the last byte.",
   slowestMs: "The longest of the ok polls.",
   withinObjective: "Ok polls that took no longer than the objective / ok polls.",
-  hoursWithoutMinutes:
-    "Hours that an earlier version has kept without their minutes: they count as not watched, and none of their minutes as bad.",
   months:
     "Availability = 1 - bad minutes / minutes of the month that are over, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. A credit is worked out for a whole month that is over, by the first of the two.",
   incidents:
@@ -32,6 +30,6 @@ export const HOW = {
   evidence:
     "Of each incident the first two polls that were not ok, and the last one. Request ids are the provider's own. What came back is quoted: keys are removed, and long texts are cut.",
   costs:
-    "Of Pacewatch's own polls: what each cost by the price that the config had then, in billionths, rounded up. Where no answer tells how much was used, it is the most that the poll may cost. Polls without a price are not in here, nor are those of an earlier version, which kept no cost.",
+    "Of Pacewatch's own polls: what each cost by the price that the config had then, in billionths, rounded up. Where no answer tells how much was used, it is the most that the poll may cost. Polls without a price are not in here.",
   days: "As above, for each day.",
 } as const;

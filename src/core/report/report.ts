@@ -18,7 +18,7 @@ export type Reported = {
   readonly sla: Sla | undefined;
 };
 
-/** What the state file has of one day, added up of its hours. Those of bad minutes are of hours that know their minutes. */
+/** What the state file has of one day, added up of its hours. */
 export const FIGURES = [
   "polls",
   "ok",
@@ -31,7 +31,6 @@ export const FIGURES = [
   "slowestMs",
   "watchedMinutes",
   "badMinutes",
-  "hoursWithoutMinutes",
 ] as const;
 export type Figures = Readonly<Record<(typeof FIGURES)[number], number>>;
 
@@ -61,7 +60,7 @@ export type Kept = {
 
 type Plain = "ok" | "failed" | "throttled" | "rejected" | "offline" | "withinObjective" | "watchedMinutes";
 
-export type Sums = Pick<Figures, Plain | "hoursWithoutMinutes"> & {
+export type Sums = Pick<Figures, Plain> & {
   readonly watchedMs: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly availability: number | undefined;
@@ -229,7 +228,6 @@ export const NOTHING: Figures = {
   slowestMs: 0,
   watchedMinutes: 0,
   badMinutes: 0,
-  hoursWithoutMinutes: 0,
 };
 
 /** A minute with a poll that was ok or failed is watched; polled less often than that, it stands for a whole gap. */

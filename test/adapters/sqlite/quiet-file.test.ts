@@ -92,7 +92,7 @@ test("a file of an earlier or a newer version is told, and so is one whose last 
   );
   const read = (): unknown => keptIn(bench.path, EMAIL, period);
   expect(read()).toMatchObject(new Map([["email", { days: [NOTHING], costs: [] }]]));
-  bench.change("PRAGMA user_version = 9");
+  bench.change("PRAGMA user_version = 13");
   expect(read).toThrow("was written by an earlier pacewatch: start this one once, which takes its steps");
   bench.change("PRAGMA user_version = 99");
   expect(read).toThrow("was written by a newer pacewatch");

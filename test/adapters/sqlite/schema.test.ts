@@ -2,11 +2,18 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inTransaction } from "../../../src/adapters/sqlite/database.ts";
 import { readQuotas } from "../../../src/adapters/sqlite/reading.ts";
-import { createTables, migrate, newestVersion, versionOf } from "../../../src/adapters/sqlite/schema.ts";
+import {
+  createTables,
+  FIRST_VERSION,
+  migrate,
+  newestVersion,
+  versionOf,
+} from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
-import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { sampleQuotaRow } from "../../support/samples.ts";
+import { StateBench, stateErrors } from "./bench.ts";
+import { COUNTED } from "./damage.ts";
 
 /** A file in which a quota was counted, and that has taken no step. */
 function before(): DatabaseSync {
@@ -44,35 +51,33 @@ describe("a file of an older shape", () => {
   });
 });
 
-test("hours of an earlier version stay, their minutes unknown; what follows is counted", () => {
-  using database = new DatabaseSync(":memory:");
-  createTables(database);
-  const writer = new StateWriter(database);
-  const poll = (endedAtMs: number): void => {
-    const status = pollStatusOf(
-      samplePoll({ id: `${endedAtMs}`, outcome: { kind: "failed", reason: "timeout" } }),
-    );
-    writer.write({ polls: [{ upstream: "email", endedAtMs, withinObjective: false, status }], rows: [] });
-  };
-  poll(0);
-  for (const change of ["added", "changed", "forgotten"]) database.exec(`DROP TRIGGER hour_${change}`);
-  for (const column of ["offline", "watched_minutes", "all_failed_minutes"])
-    database.exec(`ALTER TABLE hours DROP COLUMN ${column}`);
-  for (const failures of [1, 2, 3, 4, 5])
-    database.exec(`ALTER TABLE hours DROP COLUMN failed_minutes_${failures}`);
-  database.exec(
-    "ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; DROP TABLE cost_hours; DROP TABLE days; PRAGMA user_version = 9",
-  );
-  inTransaction(database, () => migrate(database));
-  poll(60_000);
-  poll(3_600_000);
-  const hours = database.prepare("SELECT bucket, failed, watched_minutes, failed_minutes_1 FROM hours").all();
-  expect(hours).toEqual([
-    { bucket: 0, failed: 2, watched_minutes: null, failed_minutes_1: null },
-    { bucket: 1, failed: 1, watched_minutes: 1, failed_minutes_1: 1 },
+test("a file of the first shape goes on with all that is in it", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  bench.poll(bench.recordOf(store));
+  store.keepQuota(COUNTED);
+  await store.close();
+  bench.change(`ALTER TABLE days ADD COLUMN hours_without_minutes REAL NOT NULL DEFAULT 0;
+    INSERT INTO days SELECT upstream, bucket / 24, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0 FROM hours;
+    PRAGMA user_version = ${FIRST_VERSION}`);
+  const next = await bench.open();
+  expect(next.restored("email")?.polls).toHaveLength(1);
+  expect(next.standing.quotas).toEqual([COUNTED]);
+  await next.close();
+  expect([bench.logged, bench.count("days")]).toEqual([[], 1]);
+  expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: newestVersion() }]);
+});
+
+test("a file of an earlier shape than the first is moved aside, and its quotas are kept", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  store.keepQuota(COUNTED);
+  await store.close();
+  bench.change(`DROP TABLE notices; PRAGMA user_version = ${FIRST_VERSION - 1}`);
+  expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+  expect(stateErrors(bench)).toEqual([
+    expect.stringMatching(/^the state file was written by an earlier pacewatch: it was moved to ".*-1"/),
   ]);
-  expect(database.prepare("SELECT evidence FROM incidents").all()).toEqual([]);
-  expect(database.prepare("SELECT units FROM cost_hours").all()).toEqual([]);
 });
 
 test("a new file has the newest shape, and needs no step", () => {

@@ -20,10 +20,9 @@ test.each([
   expect(troubleOf(sqliteError(code))).toEqual({ kind, says });
 });
 
-test("an extended result is that of its primary one, unless it means something else", () => {
-  // SQLITE_IOERR_READ and SQLITE_IOERR_SHMSIZE.
+test("an extended result is that of its primary one", () => {
+  // SQLITE_IOERR_READ.
   expect(troubleOf(sqliteError(266)).kind).toBe("failing");
-  expect(troubleOf(sqliteError(4_874)).kind).toBe("full");
 });
 
 test("what the file system refuses is told in its words", () => {

@@ -83,7 +83,6 @@ function dayOf(random: () => number): Figures {
     slowestMs: 1_000 + random() * 28_000,
     watchedMinutes: 1_438,
     badMinutes: Math.floor(failed / 4),
-    hoursWithoutMinutes: 0,
   };
 }
 
