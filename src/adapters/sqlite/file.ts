@@ -12,7 +12,6 @@ import {
   makePrivate,
   moveAside,
   moveBack,
-  PlaceError,
   requirePlace,
 } from "./place.ts";
 import { readColumns } from "./columns.ts";
@@ -206,11 +205,8 @@ export class StateFile {
   }
 
   #refusalOf(error: unknown): string {
-    const must =
-      error instanceof PlaceError
-        ? error.message
-        : `a file that can be read and written, received one that ${troubleOf(error).says}`;
-    return `cannot keep state: "${this.#path}" must be ${must}`;
+    const must = `must be a file that can be read and written, received one that ${troubleOf(error).says}`;
+    return `cannot keep state: "${this.#path}" ${must}`;
   }
 }
 

@@ -12,42 +12,33 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
+import { messageOf } from "../../core/text/escape.ts";
+import { StateFileError } from "./trouble.ts";
 
 /** Does not open the file: while it is in use, closing any handle but SQLite's own would drop this process's locks. */
 function lookAt(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-/** The message continues a sentence after `must be`. */
-export class PlaceError extends Error {}
-
+/** Makes its directory too. */
 export function requirePlace(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new PlaceError(`in a directory that exists or can be made, received ${reason}`);
+    throw new StateFileError("unopenable", `is in a directory that cannot be made (${messageOf(error)})`);
   }
   const found = lookAt(path);
-  if (found?.isDirectory() === true) throw new PlaceError("a file, received a directory");
-  if (found?.isFile() === false) throw new PlaceError("a file, received a pipe, a socket or a device");
+  if (found?.isFile() !== false) return;
+  const is = found.isDirectory() ? "is a directory" : "is a pipe, a socket or a device";
+  throw new StateFileError("foreign", is);
 }
 
 /**
  * SQLite gives a new file the mode that the umask leaves, and its companions the mode of the file. So the file is made
- * here first, for its owner alone. One that is there keeps its mode: that is its owner's choice. Tells whether it is new.
+ * here first, for its owner alone; also behind a link, which is there before the file that it leads to. One that is there
+ * keeps its mode: that is its owner's choice. Tells whether it is new.
  */
 export function makePrivate(path: string): boolean {
-  try {
-    closeSync(openSync(path, "ax", 0o600));
-    return true;
-  } catch {
-    return makeBehindLink(path);
-  }
-}
-
-/** A link is there before the file that it leads to, and again once a damaged one was moved aside. */
-function makeBehindLink(path: string): boolean {
   try {
     if (lookAt(path) !== undefined) return false;
     closeSync(openSync(path, "a", 0o600));

@@ -10,15 +10,9 @@ const COARSE_MS = 20;
 const TRIES = 250;
 const JOURNAL_BEGINS = Buffer.from("d9d505f920a163d7", "hex");
 
-/** The daemon has its file locked for itself, so it is read beside it without regard to locks. */
-export function openUnlocked(path: string): DatabaseSync {
-  const url = pathToFileURL(path);
-  url.searchParams.set("immutable", "1");
-  return new DatabaseSync(url, { readOnly: true });
-}
-
 /**
  * Reads beside a daemon that may write meanwhile, and again until nothing was written: what is read is all of one moment.
+ * The daemon has its file locked for itself, so it is read without regard to locks.
  * SQLite fills the journal before it changes the file, and clears it once the change is complete. So if the journal was
  * clear before and after, and the file is as old as before, no write came in between. Each reading should be short.
  */
@@ -28,12 +22,14 @@ export function readBeside<Read>(
   tries: number = TRIES,
 ): Read {
   const real = realpathSync(path);
+  const url = pathToFileURL(real);
+  url.searchParams.set("immutable", "1");
   for (let turn = 0; turn < tries; turn += 1) {
     if (turn > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COARSE_MS);
     const before = quietSince(real);
     if (before === undefined) continue;
     try {
-      using database = openUnlocked(real);
+      using database = new DatabaseSync(url, { readOnly: true });
       const found = read(database);
       if (isSame(before, quietSince(real))) return found;
     } catch (error) {

@@ -10,7 +10,7 @@ import type { PollStatus } from "../../core/status/status.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
-import { openUnlocked } from "./quiet-file.ts";
+import { readBeside } from "./quiet-file.ts";
 import { readRows, type Row, text } from "../../core/exchange/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import {
@@ -138,11 +138,13 @@ function namesIn(database: DatabaseSync): readonly string[] {
   return readRows(rows, (row) => row.get("upstream", text));
 }
 
+/** Nobody waits long for them: half a second. */
+const SOME_TRIES = 25;
+
 /** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
-    using database = openUnlocked(path);
-    return new Map([...readBudgets(database)].map(([budget, { windows }]) => [budget, windows]));
+    return new Map([...readBeside(path, readBudgets, SOME_TRIES)].map(([budget, { windows }]) => [budget, windows]));
   } catch {
     return new Map();
   }

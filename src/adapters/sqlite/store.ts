@@ -1,3 +1,4 @@
+import { stackOf } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
@@ -19,7 +20,8 @@ import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
 import { budgetRow, noticeRowOf, pauseRow, quotaRow, receiverRow } from "./tables.ts";
-import { type Died, SqliteThread, type StateThread } from "./thread.ts";
+import type { Died } from "../thread.ts";
+import { SqliteThread, type StateThread } from "./thread.ts";
 
 /** A killed process loses this much; half of what is promised. */
 const FLUSH_EVERY_MS = 500;
@@ -183,10 +185,9 @@ export class SqliteStateStore implements StateStore {
   #nextBatch(): StateBatch | undefined {
     if (this.#keepsAll) this.#putAll(this.#readStanding());
     this.#keepsAll = false;
-    const waiting = this.#buffer.take(MOST_POLLS_A_BATCH);
-    const isEmpty = Object.values(waiting).every((list) => list.length === 0);
     // While it is down, an empty batch tests whether it still is.
-    return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#calendar.now() };
+    if (this.#buffer.isEmpty && this.#isUp) return undefined;
+    return { ...this.#buffer.take(MOST_POLLS_A_BATCH), nowMs: this.#calendar.now() };
   }
 
   #putAll({ quotas, budgets, pauses, told }: Standing): void {
@@ -215,7 +216,7 @@ export class SqliteStateStore implements StateStore {
         return false;
       case "died":
         this.#buffer.giveUp(batch);
-        this.#goDown(`cannot be kept: ${reply.message}`);
+        this.#goDown(`cannot be kept: ${whyDied(reply)}`);
         return false;
       default:
         return reply satisfies never;
@@ -267,29 +268,24 @@ export async function openStateStore({
   clock,
   thread = new SqliteThread(path),
 }: StateStoreOptions): Promise<Opened<StateStore>> {
-  const opened = await within(OPEN_AT_MOST_MS, thread.open(clock.wallNow()), clock);
-  const reply = opened === LATE ? NO_ANSWER : opened;
-  switch (reply.kind) {
-    case "opened":
-      return { kind: "opened", what: new SqliteStateStore({ path, thread, clock, log }, reply) };
-    case "refused":
-      await thread.close();
-      return reply;
-    case "died":
-      thread.abandon();
-      return {
-        kind: "refused",
-        faults: [`cannot keep state: "${path}" must be a state file, received: ${reply.message}`],
-      };
-    default:
-      return reply satisfies never;
+  const reply = await within(OPEN_AT_MOST_MS, thread.open(clock.wallNow()), clock);
+  if (reply !== LATE && reply.kind === "opened")
+    return { kind: "opened", what: new SqliteStateStore({ path, thread, clock, log }, reply) };
+  if (reply !== LATE && reply.kind === "refused") {
+    await thread.close();
+    return reply;
   }
+  thread.abandon();
+  const why = reply === LATE ? `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s` : whyDied(reply);
+  return {
+    kind: "refused",
+    faults: [`cannot keep state: "${path}" must be a state file, received: ${why}`],
+  };
 }
 
-const NO_ANSWER: Died = {
-  kind: "died",
-  message: `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s`,
-};
+function whyDied({ error }: Died): string {
+  return error === undefined ? "its thread ended" : stackOf(error);
+}
 
 const LATE = Symbol("late");
 

@@ -93,24 +93,22 @@ export function failedMinutes(failures: number): string {
   return `failed_minutes_${failures}`;
 }
 
+/** These columns of a minute, and of an hour, are sums. */
+export const MINUTE_SUMS: readonly string[] =
+  "polls ok failed throttled rejected within_objective ok_duration_ms".split(" ");
+export const HOUR_SUMS: readonly string[] = [
+  ...MINUTE_SUMS,
+  "offline",
+  "watched_minutes",
+  "all_failed_minutes",
+  ...FAILURES_COUNTED.map(failedMinutes),
+];
+export const SLOWEST = "slowest_ok_ms";
+
 /** How each column of a day is made of those of its hours. */
 export const DAY_SUMS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    [
-      "polls",
-      "ok",
-      "failed",
-      "throttled",
-      "rejected",
-      "offline",
-      "within_objective",
-      "ok_duration_ms",
-      "watched_minutes",
-      "all_failed_minutes",
-      ...FAILURES_COUNTED.map(failedMinutes),
-    ].map((column) => [column, `total(${column})`]),
-  ),
-  slowest_ok_ms: "max(slowest_ok_ms)",
+  ...Object.fromEntries(HOUR_SUMS.map((column) => [column, `total(${column})`])),
+  [SLOWEST]: `max(${SLOWEST})`,
 };
 
 export function incidentRow(

@@ -1,5 +1,4 @@
-import { stackOf } from "../../core/text/escape.ts";
-import { type Died as ThreadDied, Thread } from "../thread.ts";
+import { type Died, Thread } from "../thread.ts";
 import { Completeness } from "./completeness.ts";
 import type { ColumnsQuestion } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
@@ -7,12 +6,10 @@ import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
 
-/** The thread ended before it answered: it may have written or not. */
-export type Died = { readonly kind: "died"; readonly message: string };
-
 /** Runs the database. One request after the other; each may take as long as the disk does. */
 export interface StateThread {
   open(nowMs: number): Promise<OpenReply | Died>;
+  /** One that died may have written it or not. */
   write(batch: StateBatch): Promise<WriteReply | Died>;
   /** Undefined where it cannot tell. */
   columns(question: ColumnsQuestion): Promise<Columns | undefined>;
@@ -33,16 +30,14 @@ export class SqliteThread implements StateThread {
     this.#path = path;
   }
 
-  async open(nowMs: number): Promise<OpenReply | Died> {
-    const reply = await this.#ask<OpenReply>({ kind: "open", nowMs });
-    return reply.kind === "died" ? diedOf(reply) : reply;
+  open(nowMs: number): Promise<OpenReply | Died> {
+    return this.#ask({ kind: "open", nowMs });
   }
 
   async write(batch: StateBatch): Promise<WriteReply | Died> {
     const reply = await this.#ask<WriteReply>({ kind: "write", batch });
-    if (reply.kind !== "died") return reply;
-    new Completeness(this.#path).tell(false);
-    return diedOf(reply);
+    if (reply.kind === "died") new Completeness(this.#path).tell(false);
+    return reply;
   }
 
   async columns(question: ColumnsQuestion): Promise<Columns | undefined> {
@@ -56,7 +51,7 @@ export class SqliteThread implements StateThread {
     await this.#thread.end();
   }
 
-  #ask<Answer>(request: StateRequest): Promise<Answer | ThreadDied> {
+  #ask<Answer>(request: StateRequest): Promise<Answer | Died> {
     const answer = this.#turn.then(() => this.#thread.ask<Answer>(request));
     this.#turn = answer;
     return answer;
@@ -65,8 +60,4 @@ export class SqliteThread implements StateThread {
   abandon(): void {
     void this.#thread.end();
   }
-}
-
-function diedOf({ error }: ThreadDied): Died {
-  return { kind: "died", message: error === undefined ? "its thread ended" : stackOf(error) };
 }

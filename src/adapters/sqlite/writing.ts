@@ -5,16 +5,7 @@ import type { Outcome } from "../../core/exchange/reasons.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
-import { type Columns, failedMinutes, pollColumns } from "./tables.ts";
-
-const ROLL_UP = ["polls", "ok", "failed", "throttled", "rejected", "within_objective", "ok_duration_ms"];
-const SLOWEST = "slowest_ok_ms";
-const OF_MINUTES = [
-  "offline",
-  "watched_minutes",
-  "all_failed_minutes",
-  ...FAILURES_COUNTED.map(failedMinutes),
-];
+import { type Columns, HOUR_SUMS, MINUTE_SUMS, pollColumns, SLOWEST } from "./tables.ts";
 
 function addTo(table: string, sums: readonly string[]): string {
   const columns = ["bucket", "upstream", ...sums, SLOWEST];
@@ -23,10 +14,10 @@ function addTo(table: string, sums: readonly string[]): string {
     ${SLOWEST} = max(${SLOWEST}, excluded.${SLOWEST}) RETURNING ok, failed`;
 }
 
-const ADD_TO_MINUTE = addTo("minutes", ROLL_UP);
+const ADD_TO_MINUTE = addTo("minutes", MINUTE_SUMS);
 const ADD_TO_COST = `INSERT INTO cost_hours (bucket, upstream, currency, polls, units) VALUES (?, ?, ?, 1, ?)
   ON CONFLICT DO UPDATE SET polls = polls + 1, units = units + excluded.units`;
-const ADD_TO_HOUR = addTo("hours", [...ROLL_UP, ...OF_MINUTES]);
+const ADD_TO_HOUR = addTo("hours", HOUR_SUMS);
 
 /** Writes each batch completely or not at all, so roll-ups always match the polls that they count. */
 export class StateWriter {

@@ -363,7 +363,7 @@ describe("is refused, with one sentence", () => {
     await using bench = await StateBench.make();
     mkdirSync(bench.path);
     expect(await bench.refusal()).toBe(
-      `cannot keep state: "${bench.path}" must be a file, received a directory`,
+      `cannot keep state: "${bench.path}" must be a file that can be read and written, received one that is a directory`,
     );
   });
 
@@ -372,7 +372,7 @@ describe("is refused, with one sentence", () => {
     writeFileSync(join(bench.directory, "file"), "");
     bench.path = join(bench.directory, "file", "pacewatch.db");
     expect(await bench.refusal()).toMatch(
-      /^cannot keep state: ".*" must be in a directory that exists or can be made, received E(EXIST|NOTDIR): /,
+      /^cannot keep state: ".*" must .* received one that is in a directory that cannot be made \(E(EXIST|NOTDIR): /,
     );
   });
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
-import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
+import type { StateThread } from "../../../src/adapters/sqlite/thread.ts";
+import type { Died } from "../../../src/adapters/thread.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { NOTHING_STANDING } from "../../../src/core/history/state.ts";
@@ -20,7 +21,7 @@ class FakeThread implements StateThread {
   reply: (() => Promise<WriteReply | Died>) | undefined;
 
   open(): Promise<Died> {
-    return Promise.resolve({ kind: "died", message: "this thread is always open" });
+    return Promise.resolve({ kind: "died", error: undefined });
   }
 
   write(batch: StateBatch): Promise<WriteReply | Died> {
@@ -152,7 +153,7 @@ test("a store that began in trouble asks by itself whether it is over", async ()
 
 test("a thread that died with a batch does not get it twice; what it lost is told", async () => {
   const scene = new Scene();
-  scene.thread.reply = () => Promise.resolve({ kind: "died", message: "out of memory" });
+  scene.thread.reply = () => Promise.resolve({ kind: "died", error: new Error("out of memory") });
   scene.poll("a");
   await scene.clock.advance(500);
   expect(scene.store.isUp).toBe(false);

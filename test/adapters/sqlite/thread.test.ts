@@ -14,7 +14,7 @@ test("the thread opens, writes and closes the file; after a crash, the next batc
   });
   // No poll ends at no time: this is a bug, and it ends the thread.
   const died = await thread.write(batchAt(NOW_MS, { polls: [savedAt(Number.NaN)] }));
-  expect(died).toMatchObject({ kind: "died", message: expect.stringContaining("NOT NULL") });
+  expect(died).toMatchObject({ kind: "died", error: { message: expect.stringContaining("NOT NULL") } });
   expect(await thread.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS + 1)] }))).toMatchObject({
     kind: "written",
   });
