@@ -144,7 +144,9 @@ const SOME_TRIES = 25;
 /** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
-    return new Map([...readBeside(path, readBudgets, SOME_TRIES)].map(([budget, { windows }]) => [budget, windows]));
+    return new Map(
+      [...readBeside(path, readBudgets, SOME_TRIES)].map(([budget, { windows }]) => [budget, windows]),
+    );
   } catch {
     return new Map();
   }

@@ -39,8 +39,6 @@ export class History implements Recorder {
   #askedSlots = 0;
   readonly upstream: string;
   readonly startedAtMs: number;
-  /** When the health last changed; of a bad one, with its first failure. */
-  sinceMs: number;
   /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
   announcement: Announcement | undefined;
   readonly values: KeptValues;
@@ -57,13 +55,12 @@ export class History implements Recorder {
   ) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
-    this.#incidents = new Incidents(upstream, restored?.incidents);
+    this.#incidents = new Incidents(upstream, restored?.incidents, sinceMs);
     this.evidence = new Evidence(restored?.evidence);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.upstream = upstream;
     this.startedAtMs = startedAtMs;
-    this.sinceMs = sinceMs;
     this.values = values ?? new KeptValues(restored?.values);
   }
 
@@ -90,7 +87,7 @@ export class History implements Recorder {
         this.#judged(event.poll);
         return;
       case "health_changed":
-        this.sinceMs = this.#incidents.healthChanged(event);
+        this.#incidents.healthChanged(event);
         return;
       case "unwatched":
         this.#incidents.unwatched(this.lastPoll?.atMs);
@@ -115,6 +112,10 @@ export class History implements Recorder {
   /** The newest last. They stay longer than successes of the same age. */
   get lastFailures(): readonly PollStatus[] {
     return this.#failures;
+  }
+
+  get sinceMs(): number {
+    return this.#incidents.sinceMs;
   }
 
   get incidents(): readonly Incident[] {
@@ -161,13 +162,12 @@ export class History implements Recorder {
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
     if (unseen !== undefined) this.evidence.endUnseen(unseen);
-    this.sinceMs = unseen?.nextSinceMs ?? this.sinceMs;
     this.evidence.polled(status);
   }
 
   #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {
     const { kind, reason } = outcome;
-    this.sinceMs = this.#incidents.judged(outcome, endedAtMs) ?? this.sinceMs;
+    this.#incidents.judged(outcome, endedAtMs);
     this.#byMinute.add(endedAtMs, kind, durationMs);
     this.#byHour.add(endedAtMs, kind, durationMs);
     if (reason === "offline") {

@@ -67,25 +67,15 @@ export function seenElsewhere(
   return incident === undefined ? past : [{ upstream, ...incident, endedAtMs: undefined }, ...past];
 }
 
-type Open = Pick<Incident, "startedAtMs"> & {
+type StartedAt = Pick<Incident, "startedAtMs">;
+
+type Open = StartedAt & {
   state: HealthState;
   reason: string;
   polls: number;
   /** When the bad state was confirmed. */
   readonly confirmedAtMs: number;
 };
-
-/** An incident that ended while nobody looked. */
-type Unseen = Pick<Incident, "startedAtMs"> & {
-  /** Since when it has been so again, where another one began with the poll that found it over. */
-  readonly nextSinceMs?: number;
-};
-
-/** In the place of another one, without a change of health but to throttled, which needs no confirmation. */
-function openSince(atMs: number, { kind, reason }: PollOutcome, former: Open): Open {
-  const state = kind === "throttled" ? kind : former.state;
-  return { state, reason, startedAtMs: atMs, confirmedAtMs: atMs, polls: 1 };
-}
 
 /** The incidents of one upstream: each is known by a bad state, begins with its first failure and ends with the first ok. */
 export class Incidents {
@@ -101,10 +91,13 @@ export class Incidents {
   #isUnknown = false;
   /** When a poll told something of the upstream last. */
   #seenAtMs: number | undefined;
+  /** When the health last changed. Of a bad one, also after a restart, with its first failure. */
+  sinceMs: number;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
-  constructor(upstream: string, restored: readonly Incident[] = []) {
+  constructor(upstream: string, restored: readonly Incident[] = [], sinceMs: number = 0) {
     this.#upstream = upstream;
+    this.sinceMs = sinceMs;
     const [newest] = restored;
     this.#open =
       newest === undefined || newest.endedAtMs !== undefined
@@ -117,21 +110,22 @@ export class Incidents {
   }
 
   /** Returns the incident that is over by then, where nobody looked for longer than `afterMs`. */
-  polled({ kind, reason }: PollOutcome, endedAtMs: number, afterMs: number = Infinity): Unseen | undefined {
+  polled(outcome: PollOutcome, endedAtMs: number, afterMs: number = Infinity): StartedAt | undefined {
+    const { kind, reason } = outcome;
     const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, afterMs);
-    const unseen = former && { startedAtMs: former.startedAtMs };
-    if (kind === "ok") {
-      this.#failing = undefined;
-      return unseen;
-    }
-    this.#lastReason = reason;
-    if (former !== undefined && !this.#isUnknown) {
-      this.#open = openSince(endedAtMs, { kind, reason }, former);
-      return { startedAtMs: former.startedAtMs, nextSinceMs: endedAtMs };
-    }
-    if (this.#open !== undefined) this.#open.polls += 1;
+    if (kind !== "ok") this.#lastReason = reason;
+    if (kind === "ok") this.#failing = undefined;
+    else if (former !== undefined && !this.#isUnknown) this.#beginAgain(endedAtMs, outcome, former);
+    else if (this.#open !== undefined) this.#open.polls += 1;
     else if (kind !== "ours") (this.#failing ??= { sinceMs: endedAtMs, polls: 0 }).polls += 1;
-    return unseen;
+    return former;
+  }
+
+  /** In the place of another one, without a change of health but to throttled, which needs no confirmation. */
+  #beginAgain(atMs: number, { kind, reason }: PollOutcome, former: Open): void {
+    const state = kind === "throttled" ? kind : former.state;
+    this.#open = { state, reason, startedAtMs: atMs, confirmedAtMs: atMs, polls: 1 };
+    this.sinceMs = atMs;
   }
 
   /** Where nobody looked for longer than this, what failed before may have been over meanwhile. Returns what was open. */
@@ -146,8 +140,9 @@ export class Incidents {
     return open;
   }
 
-  /** What was ours makes an incident that it led to ours; one that began before is theirs. Returns since when it has been so, where another one begins by it. */
-  judged({ kind, reason }: PollOutcome, endedAtMs: number): number | undefined {
+  /** What was ours makes an incident that it led to ours; one that began before is theirs. */
+  judged(outcome: PollOutcome, endedAtMs: number): void {
+    const { kind, reason } = outcome;
     const open = this.#open;
     if (reason === "offline") {
       this.#lastReason = reason;
@@ -156,15 +151,13 @@ export class Incidents {
     } else if (open?.reason === "offline" && kind !== "ok" && kind !== "ours") {
       // We are online again, and it still fails.
       this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
-      this.#open = openSince(endedAtMs, { kind, reason }, open);
-      return endedAtMs;
+      this.#beginAgain(endedAtMs, outcome, open);
     }
-    return undefined;
   }
 
-  /** Returns since when it has been so: after a restart, or where nobody looked, as long as the incident goes on. */
-  healthChanged({ from, to, atMs }: HealthChange): number {
-    if (this.#isUnwatched) return atMs;
+  healthChanged({ from, to, atMs }: HealthChange): void {
+    this.sinceMs = atMs;
+    if (this.#isUnwatched) return;
     const severity = SEVERITY.indexOf(to);
     this.#isUnknown = to === "unknown";
     // What failed before nobody looked may have been over meanwhile.
@@ -175,7 +168,7 @@ export class Incidents {
       const isNew = this.#open === undefined;
       const reason = this.#lastReason;
       this.#open ??= { state: to, reason, startedAtMs: sinceMs, confirmedAtMs: atMs, polls };
-      if (this.#open.state === to && (isNew || from === "unknown")) return this.#open.startedAtMs;
+      if (this.#open.state === to && (isNew || from === "unknown")) this.sinceMs = this.#open.startedAtMs;
       if (severity > SEVERITY.indexOf(this.#open.state) && reason !== "offline") {
         this.#open.state = to;
         this.#open.reason = reason;
@@ -184,7 +177,6 @@ export class Incidents {
       this.#end(this.#open, atMs);
       this.#open = undefined;
     }
-    return atMs;
   }
 
   /** Nobody looks any more: what is open ends where it was seen last, and nothing begins. */
@@ -225,7 +217,7 @@ export class Evidence {
   polls: readonly PollStatus[];
   #isOver = false;
   /** Of the last incident that ended unseen: its end is saved only after the poll that found it over. */
-  #former: (Pick<Incident, "startedAtMs"> & { readonly polls: readonly PollStatus[] }) | undefined;
+  #former: (StartedAt & { readonly polls: readonly PollStatus[] }) | undefined;
 
   /** Continues `restored`, of an incident that is still open. */
   constructor(restored: readonly PollStatus[] = []) {
@@ -246,7 +238,7 @@ export class Evidence {
   }
 
   /** What fails next is another incident. */
-  endUnseen({ startedAtMs }: Pick<Incident, "startedAtMs">): void {
+  endUnseen({ startedAtMs }: StartedAt): void {
     this.#former = { startedAtMs, polls: this.polls };
     this.polls = [];
   }

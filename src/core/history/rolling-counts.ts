@@ -3,8 +3,6 @@
 import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
 import type { CountedBucket } from "../status/timeline.ts";
 
-export type OkAndFailed = { readonly ok: number; readonly failed: number };
-
 /** A month of hours takes 23 kB of plain numbers, and five times as much as objects. The index is the first number. */
 const NUMBERS_A_BUCKET = 3 + OUTCOMES.length;
 const OK_MS = 1 + OUTCOMES.length;
@@ -41,7 +39,7 @@ export class RollingCounts {
     this.#latencies[place + LONGEST_MS] = Math.max(this.#latencyAt(place + LONGEST_MS), durationMs);
   }
 
-  within(windowMs: number, nowMs: number): OkAndFailed {
+  within(windowMs: number, nowMs: number): Pick<CountedBucket, "ok" | "failed"> {
     const oldest = Math.floor((nowMs - windowMs) / this.#bucketMs);
     const newest = Math.floor(nowMs / this.#bucketMs);
     const counts = { ok: 0, failed: 0 };

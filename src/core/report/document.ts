@@ -4,11 +4,11 @@ import type { BadUnit, Sla } from "../config/config.ts";
 import { formatMoney, UNITS_OF_MONEY } from "../config/price.ts";
 import { happenedPhases } from "../exchange/exchange.ts";
 import { reasonWords } from "../exchange/reasons.ts";
-import { humanLatency } from "../status/humanize.ts";
+import { humanLatency, UNITS } from "../status/humanize.ts";
 import { STATE_WORDS } from "../status/words.ts";
 import { inThousands } from "../text/thousands.ts";
 import { dateTime } from "../time/civil-day.ts";
-import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
+import { formatDuration } from "../time/duration.ts";
 import { HOW } from "./how.ts";
 import type { Report, ReportedCost, ReportedIncident, ReportedMonth, UpstreamReport } from "./report.ts";
 
@@ -315,12 +315,11 @@ function percent(part: number): string {
 
 /** As a provider counts it: `1 h 3 min 20 s`. */
 function wholeSeconds(ms: number): string {
-  const parts = [
-    [Math.floor(ms / DAY_MS), "d"],
-    [Math.floor((ms % DAY_MS) / HOUR_MS), "h"],
-    [Math.floor((ms % HOUR_MS) / MINUTE_MS), "min"],
-    [Math.floor((ms % MINUTE_MS) / SECOND_MS), "s"],
-  ] as const;
-  const text = parts.flatMap(([amount, unit]) => (amount === 0 ? [] : [`${amount} ${unit}`])).join(" ");
-  return text === "" ? "0 s" : text;
+  let leftMs = ms;
+  const parts = UNITS.map(([unitMs, unit]) => {
+    const amount = Math.floor(leftMs / unitMs);
+    leftMs %= unitMs;
+    return amount === 0 ? "" : `${amount} ${unit}`;
+  });
+  return parts.filter((part) => part !== "").join(" ") || "0 s";
 }

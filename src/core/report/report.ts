@@ -58,9 +58,7 @@ export type Kept = {
   readonly incidents: () => readonly KeptIncident[];
 };
 
-type Plain = "ok" | "failed" | "throttled" | "rejected" | "offline" | "withinObjective" | "watchedMinutes";
-
-export type Sums = Pick<Figures, Plain> & {
+export type Sums = Omit<Figures, "polls" | "okMs" | "slowestMs" | "badMinutes"> & {
   readonly watchedMs: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly availability: number | undefined;

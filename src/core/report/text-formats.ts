@@ -1,5 +1,6 @@
 /** A report as Markdown, CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
 
+import { jsonPieces } from "../status/pieces.ts";
 import { escapeText } from "../text/escape.ts";
 import { type Cell, documentOf, figureText, type Part, type Table } from "./document.ts";
 import { HOW } from "./how.ts";
@@ -92,8 +93,6 @@ function csvCell(cell: Cell): string {
 }
 
 export function* jsonOf({ upstreams, ...report }: Report): Generator<string> {
-  yield `${JSON.stringify({ ...report, how: HOW }).slice(0, -1)},"upstreams":[`;
-  for (const [place, upstream] of upstreams.entries())
-    yield `${place === 0 ? "" : ","}${JSON.stringify(upstream)}`;
-  yield "]}\n";
+  yield* jsonPieces({ ...report, how: HOW, upstreams });
+  yield "\n";
 }

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 
 /** Durations as people write them. */
 
-const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
+export const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
   [DAY_MS, "d"],
   [HOUR_MS, "h"],
   [MINUTE_MS, "min"],

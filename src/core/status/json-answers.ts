@@ -11,7 +11,10 @@ export function* listAnswer(status: Status): Pieces {
   const { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload } = status;
   const own = { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload };
   const incidents = yield* incidentsOfAll(status);
-  const [upstreams, budgets] = [listedUpstreams(status), listedBudgets(status)];
+  const upstreams = listedUpstreams(status);
+  const budgets = Iterator.from(status.budgets)
+    .map((name) => status.budget(name))
+    .filter((budget) => budget !== undefined);
   yield* jsonPieces({ ...own, upstreams, budgets, incidents });
 }
 
@@ -19,13 +22,6 @@ function* listedUpstreams(status: Status): Generator<object> {
   for (const { name, lastPoll } of status.upstreams) {
     const facts = status.facts(name);
     if (facts !== undefined) yield { ...shownFacts(facts, status), lastPoll };
-  }
-}
-
-function* listedBudgets(status: Status): Generator<object> {
-  for (const name of status.budgets) {
-    const budget = status.budget(name);
-    if (budget !== undefined) yield budget;
   }
 }
 

@@ -20,7 +20,7 @@ export function* eachInPieces<Item, Result>(
 const DEPTH = 2;
 
 /** The text of `JSON.stringify`. Any iterable is a list, and its items are made one by one, as they are written. */
-export function* jsonPieces(value: unknown, depth: number = DEPTH): Pieces {
+export function* jsonPieces(value: unknown, depth: number = DEPTH): Generator<string, void, void> {
   if (typeof value !== "object" || value === null || depth === 0) {
     yield JSON.stringify(value) ?? "null";
   } else if (isIterable(value)) {
