@@ -63,7 +63,7 @@ const CODE = wordSet(
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
 const MESSAGE = wordSet(
   `msg message description text errmsg errormsg errormessage errordescription errortext retmsg returnmsg returnmessage
-  statusmsg statusmessage submsg responsemessage error detail info note information body`,
+  statusmsg statusmessage submsg responsemessage error detail details info note information body`,
 );
 const CONTENT = wordSet("data results items value");
 const VERDICT = wordSet("status result response");

@@ -107,7 +107,7 @@ export const OF_A_DAY: Rule = {
 };
 
 /** After all else, as "invalid request" is said of anything. GitHub, 403: "Missing or invalid User Agent string." */
-export const BAD_REQUEST: Rule = { ...REQUEST, on: { only: [403] }, near: within(1, w.BAD_REQUEST) };
+export const BAD_REQUEST: Rule = { ...REQUEST, on: { only: [200, 403] }, near: within(1, w.BAD_REQUEST) };
 
 export const RULES: readonly Rule[] = [
   // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
@@ -156,7 +156,7 @@ export const RULES: readonly Rule[] = [
   // Meta, 403: "Application request limit reached". Yandex, 403: "Limit is exceeded"
   { ...RATE, on: DENYING, near: within(3, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
   // GitHub, 403: "You have exceeded a secondary rate limit." Linear, 400: "Rate limit exceeded"
-  { ...RATE, on: VAGUE, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
+  { ...RATE, on: USUAL, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
   // Bybit, 200: "Too many visits!" TomTom, 403: "Developer Over Qps"
   {
     ...RATE,

@@ -111,8 +111,8 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key token credential signature secret 令牌 密钥 密鑰 秘钥 签名 トークン キー 키 토큰 ключ* токен* schlüssel
-  zugangsdaten klucz clé jeton clave chave chiave`);
+  key token credential signature secret password passwort 令牌 密钥 密鑰 秘钥 签名 トークン キー 키 토큰 ключ* токен*
+  schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
   accesskey access_token accesstoken auth_token authentication_token authorization_token bearer_token
@@ -121,20 +121,20 @@ export const API_KEY: number = setOf(`
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
-  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive
-  malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned
-  unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
-  錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч* истек* истёк* ungültig*
-  falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido non_valida no_es_válida no_es_válido
-  no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
+  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive illegal
+  malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned specified
+  unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效
+  失效 非法 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
+  истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
+  non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation auth login 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_REQUEST: number = setOf(`
-  ${pairs("invalid bad", "request argument parameter user_agent")} ${pairs("missing no without", "user_agent")}
-  user_agent_required`);
+  ${pairs("invalid bad", "request argument parameter field value user_agent")}
+  ${pairs("missing no without", "user_agent")} user_agent_required`);
 export const RIGHT: number = setOf(`
   scope permission privilege role entitlement have_access has_access access_to restricted data_action must_be_verified
   whitelist* allowlist*`);
@@ -154,12 +154,12 @@ export const WALL: number = setOf(`
 export const BUSY: number = setOf(`
   overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
 export const A_VALUE: number = setOf(`
-  ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be
+  ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be failed_validation
   ${pairs("frame sample bit heart interest", "rate")} ${pairs("upload checkout game", "session")}
-  validation due_date time_limit execution_time in_request in_the_request wallet_address credit_note
-  should_be should_not_be one_of is_required field batch max_entries entries_limit max_items number_of_items
-  amount parameter charged card transfer disk memory filesystem inode depth length size context dimension
-  resource_limit server_limit 长度 大小 字数 参数 文件`);
+  ${pairs("validation", "error failed exception")} due_date time_limit execution_time in_request in_the_request
+  wallet_address credit_note should_be should_not_be one_of is_required field batch max_entries entries_limit
+  max_items number_of_items amount parameter charged card transfer disk memory filesystem inode depth length size
+  context dimension resource_limit server_limit 长度 大小 字数 参数 文件`);
 export const ELSEWHERE: number = setOf(`
   upstream provider database db backend origin proxy downstream vendor third_party smtp redis ldap gateway
   maintenance timeout timed_out unreachable circuit`);
