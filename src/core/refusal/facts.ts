@@ -52,8 +52,8 @@ export function factsOf(
   const found = isJson
     ? factsOfJson(read.value, isProblem)
     : text.startsWith("<")
-      ? factsOfMarkup(text)
-      : factsOfText(text);
+      ? factsOfText("the page", visibleText(text))
+      : factsOfText("the body", text);
   return {
     ...found,
     codes: [...headerCodes, ...found.codes],
@@ -70,8 +70,6 @@ const CODE_NAMES = wordSet(`
   faultcode reasoncode errno resultcode responsecode`);
 /** `request_id` and `field_name` tell nothing. */
 const CODE_NAMES_ALONE = wordSet("id name");
-/** What was asked for, or where to read more: no reason for a refusal. */
-const NO_REASON = wordSet("field param parameter path url uri link query input");
 const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available next");
 
 /** Names of these words may be shown: an unknown one could be anything, a key among them. */
@@ -106,10 +104,9 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     }
     if (typeof value !== "string" && typeof value !== "number") continue;
     const text = String(value);
-    const { name, isCode, isTime, isNoReason } = meaningOf(key);
+    const { name, isCode, isTime } = meaningOf(key);
     if (isTime && times.length < REFUSAL_TIMES && text.length <= LONGEST_CODE)
       times.push({ key: name, text });
-    if (isNoReason) continue;
     const shown = place === "" ? "the body" : `\`${place}\``;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
     const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));
@@ -130,7 +127,6 @@ type KeyMeaning = {
   readonly name: string;
   readonly isCode: boolean;
   readonly isTime: boolean;
-  readonly isNoReason: boolean;
   readonly isShown: boolean;
 };
 
@@ -141,7 +137,6 @@ const meaningOf = remembered(MOST_REMEMBERED, (key: string): KeyMeaning => {
     name,
     isCode: CODE_NAMES_ALONE.has(name) || parts.some((part) => CODE_NAMES.has(part)),
     isTime: parts.some((part) => TIME_NAMES.has(part)),
-    isNoReason: parts.some((part) => NO_REASON.has(part)),
     isShown: key.length <= LONGEST_CODE && parts.every((part) => part === "" || SHOWN_NAMES.has(part)),
   };
 });
@@ -179,17 +174,6 @@ function problemCode(address: string, level: number): string {
   return level === 1 ? (address.split(/[#/:]/).at(-1) ?? "") : "";
 }
 
-const CODE_ELEMENT = /<(?:\w{1,20}:)?(\w{0,20}(?:code|type|reason|status))>\s*([\w.:-]{1,100})\s*</gi;
-
-function factsOfMarkup(text: string): Found {
-  const codes = [...text.slice(0, REFUSAL_CHARS * 2).matchAll(CODE_ELEMENT)].map(
-    ([, name = "", value = ""]) => statement(meaningOf(name).isShown ? `\`<${name}>\`` : "an element", value),
-  );
-  const visible = visibleText(text).trim();
-  const page = statement("the page", visible);
-  return { codes: isShort(visible) ? [...codes, page] : codes, sentences: [page], times: [] };
-}
-
 /** What a reader of a page would see of its beginning, and its title. */
 function visibleText(markup: string): string {
   let visible = "";
@@ -209,10 +193,10 @@ function visibleText(markup: string): string {
   return visible;
 }
 
-function factsOfText(text: string): Found {
+function factsOfText(place: string, text: string): Found {
   const beginning = text.slice(0, REFUSAL_CHARS).trim();
   if (beginning === "") return NO_FACTS;
-  const body = statement("the body", beginning);
+  const body = statement(place, beginning);
   const isCode = /\s/.test(beginning) ? isShort(beginning) : beginning.length <= LONGEST_CODE;
   return { codes: isCode ? [body] : [], sentences: [body], times: [] };
 }

@@ -87,10 +87,8 @@ const VAGUE: Statuses = { not: CLEAR };
 const BEHIND_A_GATEWAY = [407, 502, 503, 504, 511, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
 const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
 const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
-/** Behind a gateway, a service for bills is one of its own that fails. */
+/** Behind a gateway, a service for bills or a limit of today is one of its own. */
 const USUAL_IN_FRONT: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY] };
-/** What a server that is broken says of today is no quota of ours. */
-const USUAL_NOT_BROKEN: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY, 500] };
 const DENYING: Statuses = { only: [200, 401, 403] };
 
 function within(words: number, ...sets: readonly number[]): Rule["near"] {
@@ -100,10 +98,9 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 /** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
 export const OF_A_DAY: Rule = {
   ...QUOTA,
-  on: USUAL_NOT_BROKEN,
+  on: USUAL_IN_FRONT,
   near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
   unless: w.A_VALUE,
-  isLong: true,
 };
 
 /** After all else, as "invalid request" is said of anything. GitHub, 403: "Missing or invalid User Agent string." */
@@ -137,7 +134,7 @@ export const RULES: readonly Rule[] = [
   // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
   OF_A_DAY,
   // Bedrock, 429: "Too many tokens per day"
-  { ...QUOTA, on: { only: [429] }, near: within(7, w.LONG, w.MANY), unless: w.A_VALUE, isLong: true },
+  { ...QUOTA, on: { only: [429] }, near: within(7, w.LONG, w.MANY), unless: w.A_VALUE },
   // Mistral, 429: "Service tier capacity exceeded for this model."
   { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
   // Shopline, 433: "Request Blocked". AWS, 403: "Request not allowed due to WAF block."
@@ -193,7 +190,7 @@ export const RULES: readonly Rule[] = [
     unless: w.BILL | w.A_VALUE,
   },
   // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
-  { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
+  { ...RIGHT, on: { only: [403] }, near: within(1, w.DENIED, w.RIGHT) },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
 ];

@@ -78,24 +78,11 @@ const MARKS: readonly Marks[] = [
 /** Undefined where a 503 says that what is behind the wall is away. */
 export function wallPage(facts: Facts, status: number): Recognition | undefined {
   const { raw, json } = facts;
-  const isJson = json !== undefined;
-  if (raw === "" || (isJson && !mayBeWallInJson(raw, status))) return undefined;
+  if (raw === "") return undefined;
   const isOutage = status === 503 && saysAnywhere(ELSEWHERE, facts);
   for (const { on, marks } of isOutage ? MARKS.slice(0, 1) : MARKS) {
     const words = on(status, facts) ? marks.exec(raw)?.[0] : undefined;
-    if (words !== undefined) return { ...WALL, by: isJson ? "the body" : "the page", words };
+    if (words !== undefined) return { ...WALL, by: json === undefined ? "the page" : "the body", words };
   }
   return undefined;
-}
-
-const LONGEST_WALL_IN_JSON = 600;
-const WALL_STATUSES: ReadonlySet<number> = new Set([403, 405, 406, 418, 429, 503]);
-
-/** A wall that answers in JSON says so, sends the address of its captcha, or says little more than its name. */
-function mayBeWallInJson(raw: string, status: number): boolean {
-  return (
-    raw.includes("captcha") ||
-    raw.includes("cloudflare_error") ||
-    (raw.length <= LONGEST_WALL_IN_JSON && WALL_STATUSES.has(status))
-  );
 }

@@ -6,9 +6,7 @@ import { remembered } from "../text/remembered.ts";
 type Entry = { sets: number; readonly next: Map<string, Entry> };
 
 const WORDS = new Map<string, Entry>();
-/** By their first letters. */
-const STEMS = new Map<string, readonly { readonly stem: string; readonly set: number }[]>();
-const LETTERS_OF_STEM = 4;
+const STEMS: (readonly [beginning: string, set: number])[] = [];
 /** Of Chinese, Japanese and Korean, which have no spaces between words. */
 const UNSPACED_WORDS = new Map<string, number>();
 const UNSPACED = /[\u3040-\u9fff\uac00-\ud7af]/;
@@ -27,10 +25,8 @@ function setOf(words: string): number {
   const set = 1 << sets;
   sets += 1;
   for (const word of words.trim().split(/\s+/)) {
-    const beginning = word.slice(0, LETTERS_OF_STEM);
     if (UNSPACED.test(word)) UNSPACED_WORDS.set(word, (UNSPACED_WORDS.get(word) ?? 0) | set);
-    else if (word.endsWith("*"))
-      STEMS.set(beginning, [...(STEMS.get(beginning) ?? []), { stem: word.slice(0, -1), set }]);
+    else if (word.endsWith("*")) STEMS.push([word.slice(0, -1), set]);
     else for (const form of [word, `${word}s`]) entryOf(form.split("_")).sets |= set;
   }
   return set;
@@ -229,10 +225,7 @@ function phrasesAt(
 }
 
 function stemsOf(word: string): number {
-  let sets = 0;
-  for (const { stem, set } of STEMS.get(word.slice(0, LETTERS_OF_STEM)) ?? [])
-    if (word.startsWith(stem)) sets |= set;
-  return sets;
+  return STEMS.reduce((sets, [beginning, set]) => (word.startsWith(beginning) ? sets | set : sets), 0);
 }
 
 /** Of all that begin at one place, the longest counts. What is not known is passed over. Returns where it ends. */
