@@ -37,14 +37,14 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor, withResets = 
   return wait;
 }
 
-/** JSON writes the longest numbers so. */
-const WITH_EXPONENT = /^\d{1,15}(?:\.\d{1,15})?e\+?\d{1,3}$/i;
-
 /** Answers write a time as a number in `unitMs`, a duration, or a moment in the upstream's clock, `anchorMs`. */
 export function readWait(text: string, unitMs: number, anchorMs: number): AskedWait {
-  const waitMs = WITH_EXPONENT.test(text) ? Number(text) * unitMs : timeIn(text, unitMs, () => anchorMs);
   const isOtherUnit = unitMs === 1 && plainNumberOf(text) === undefined;
-  if (waitMs === undefined || Number.isNaN(waitMs) || isOtherUnit) return UNREADABLE;
+  return isOtherUnit ? UNREADABLE : waitOf(timeIn(text, unitMs, () => anchorMs));
+}
+
+export function waitOf(waitMs: number | undefined): AskedWait {
+  if (waitMs === undefined) return UNREADABLE;
   if (waitMs > LONGEST_WAIT_MS) return { waitMs: LONGEST_WAIT_MS, malformed: 1 };
   return { waitMs: Math.max(0, Math.ceil(waitMs)), malformed: 0 };
 }

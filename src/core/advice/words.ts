@@ -111,11 +111,7 @@ export function wordsOfName(name: string): readonly string[] {
   return name
     .replaceAll(AMOUNT_BEFORE_TIME, "$1")
     .split(/[-._]+/)
-    .flatMap((piece) => (isKnown(piece) ? [piece] : piece.split(GLUE)));
-}
-
-function isKnown(piece: string): boolean {
-  return PARTS.has(piece) || WINDOWS_MS.has(piece) || OTHER_UNITS.has(piece) || SCOPES.has(piece);
+    .flatMap((piece) => piece.split(GLUE));
 }
 
 const AMOUNT_OF_TIME = /^(\d{1,4})([a-z]+)$/;

@@ -1,6 +1,6 @@
 /** How long a refusal asks us to wait, in its body. */
 
-import { longerWait, NO_WAIT, readWait, type AskedWait } from "../advice/retry-after.ts";
+import { longerWait, NO_WAIT, readWait, waitOf, type AskedWait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
 import { SECOND_MS } from "../time/duration.ts";
 import { parseHttpDate } from "../time/http-date.ts";
@@ -47,7 +47,7 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedW
       if (!ASKS.test(clause.slice(Math.max(clause.lastIndexOf(". "), clause.lastIndexOf("; ")) + 1)))
         continue;
       const waitMs = timeAt(text.slice(at, at + BACK_CHARACTERS), clause, anchorMs);
-      if (waitMs !== undefined) wait = longerWait(wait, readWait(String(waitMs), 1, 0));
+      if (waitMs !== undefined) wait = longerWait(wait, waitOf(waitMs));
     }
   }
   return wait;
