@@ -25,9 +25,10 @@ export type Cost = {
   readonly reserved: number;
 };
 
+/** What may cost anything takes one unit at least, or a spend that is used up would not stop it. */
 export function mostOf(price: Price | undefined): number {
   return (price?.parts ?? []).reduce(
-    (sum, part) => sum + (part.kind === "request" ? part.units : part.mostUnits),
+    (sum, part) => sum + (part.kind === "request" ? part.units : part.mostUnits || Math.min(1, part.units)),
     0,
   );
 }

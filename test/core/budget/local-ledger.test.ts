@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Config } from "../../../src/core/config/config.ts";
+import { mostOf, type Price } from "../../../src/core/config/price.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
@@ -133,4 +134,27 @@ test("the operator's word ends it", () => {
   expect(ledger.take(["api"]).kind).toBe("wait");
   expect(ledger.resume("api")).toBe(true);
   taken(ledger, "api");
+});
+
+test("a spend that answers have used up stops polls whose price says at_most: 0", () => {
+  const clock = new VirtualClock();
+  const spend = { most: 1_000, perMs: 3_600_000, onExhaust: "stop" } as const;
+  const price: Price = {
+    currency: "EUR",
+    parts: [{ kind: "answer", of: "/usage", per: 1, units: 600, mostUnits: 0 }],
+  };
+  const ledger = new LocalLedger(
+    sampleConfig({ budgets: [sampleBudget({ name: "api", spend })], upstreams: [sampleUpstream({ price })] }),
+    clock,
+  );
+  clock.stall(3_600_000);
+  for (const isSpent of [false, false, true]) {
+    expect(ledger.restraint(["api"], mostOf(price)).isQuotaSpent).toBe(isSpent);
+    const decision = ledger.take(["api"], mostOf(price));
+    expect(decision.kind).toBe(isSpent ? "wait" : "granted");
+    if (decision.kind === "wait") continue;
+    decision.lease.settle("answered");
+    decision.lease.charge(600);
+    clock.stall(600_000);
+  }
 });
