@@ -1,3 +1,4 @@
+import { basicIn } from "../adapters/undici/proxy.ts";
 import { ENDS_SOON_MS } from "../core/answer/credit.ts";
 import { type Config, DEFAULT_TLS, type Receiver } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
@@ -39,11 +40,13 @@ export async function send(receiver: Receiver, message: Message, parts: SendingP
   try {
     const url = (await secretOf("url", receiver, parts)) ?? KINDS[kind].url ?? "";
     const key = await secretOf("key", receiver, parts);
-    const target = { receiver, url, key };
-    const request = KINDS[kind].request(message, target);
+    const request = KINDS[kind].request(message, { receiver, url, key });
     if (request === undefined) return { kind: "delivered", detail: "it need not be told" };
-    const { pathname, search } = new URL(url);
-    return await post(receiver, request, [pathname + search, key ?? ""], parts);
+    const target = new URL(url);
+    const { authorization, secrets } = basicIn(target);
+    const headers = { ...(authorization && { Authorization: authorization }), ...request.headers };
+    const { pathname, search } = target;
+    return await post(receiver, { ...request, headers }, [pathname + search, key ?? "", ...secrets], parts);
   } catch (error) {
     return { kind: "failed", detail: parts.keys.hide(messageOf(error)), waitMs: undefined };
   }

@@ -56,17 +56,15 @@ function parseProxy(address: string, name: string): ProxyServer {
   if (url === undefined || DEFAULT_PORTS[url.protocol] === undefined || url.hostname === "") {
     throw new Error(`cannot use the proxy: "${name}" must be an http or https URL`);
   }
-  const user = percentDecoded(url.username);
-  const password = percentDecoded(url.password);
-  const known = user !== "" || password !== "";
+  return { host: hostOf(url), port: portOf(url), secure: url.protocol === "https:", ...basicIn(url) };
+}
+
+/** What the user and the password in a URL are sent as, and what of that is secret. */
+export function basicIn(url: URL): Pick<ProxyServer, "authorization" | "secrets"> {
+  const [user, password] = [percentDecoded(url.username), percentDecoded(url.password)];
+  if (user === "" && password === "") return { authorization: undefined, secrets: [] };
   const pair = Buffer.from(`${user}:${password}`).toString("base64");
-  return {
-    host: hostOf(url),
-    port: portOf(url),
-    secure: url.protocol === "https:",
-    authorization: known ? `Basic ${pair}` : undefined,
-    secrets: known ? [password, pair].filter((secret) => secret !== "") : [],
-  };
+  return { authorization: `Basic ${pair}`, secrets: [password, pair].filter((secret) => secret !== "") };
 }
 
 /** `no_proxy`: names with their subdomains, addresses, networks, each with an optional port; `*` is everything. */

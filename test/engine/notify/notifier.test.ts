@@ -575,6 +575,18 @@ test("a receiver that fails is tried again ever later, asks for its wait, and ke
   expect(world.logged.filter((line) => line.startsWith("cannot notify"))).toHaveLength(1);
 });
 
+test("a receiver that asked for a long wait is tried at once after a reload, as it may be mended", async () => {
+  const world = await started();
+  const answers = { kind: "failed", detail: "it answered 404", waitMs: HOUR_MS } as const;
+  world.take = () => ({ hears: false, answers, afterMs: 100 });
+  world.fall("email");
+  await world.clock.advance(30 * MINUTE_MS);
+  world.take = () => TAKEN;
+  world.reload([sampleReceiver()]);
+  await world.clock.advance(SECOND_MS);
+  expect(world.told()).toEqual(["down email"]);
+});
+
 test("after an answer that was lost the message is made anew: of what is so by then, and each ends under its id", async () => {
   const world = await started(undefined, ["a", "b", "c"]);
   const [a, b] = [world.fall("a"), world.fall("b")];
