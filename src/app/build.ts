@@ -218,7 +218,7 @@ async function startHttp(
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
     clock,
     threadOf: (thread) => new Thread(thread),
-    onWebConfigChange: (change) => log.info(change, "web config changed"),
+    onWebConfigChange: (changes) => log.info({ changes }, "web config changed"),
     onWarning: (message) => log.warn({}, keys.hide(message)),
   });
   if (server.kind === "opened") stack.use(server.what);

@@ -9,7 +9,7 @@ import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
-import { listing } from "../core/text/listing.ts";
+import { changesBetween, type Named, namedTexts } from "../core/text/changes.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../adapters/log/logger.ts";
 
@@ -159,36 +159,18 @@ export class AppReload implements AsyncDisposable {
   }
 }
 
-type Named = readonly (readonly [name: string, text: string])[];
+const PARTS: Readonly<Record<string, (config: Config) => Named>> = {
+  upstreams: ({ upstreams }) => new Map(upstreams.map((each) => [each.name, textOf(each)])),
+  budgets: ({ budgets }) => new Map(budgets.map((each) => [each.name, JSON.stringify(each)])),
+  receivers: ({ notify = [] }) => new Map(notify.map((each) => [each.name, JSON.stringify(each)])),
+  settings: ({ web, log, fleet, denyAddresses }) =>
+    namedTexts({ web, log, fleet, deny_addresses: denyAddresses }),
+};
 
-/** The names are those of the config, and what has one has another text once it was changed. */
-const PARTS: readonly (readonly [parts: string, partsOf: (config: Config) => Named])[] = [
-  ["upstreams", ({ upstreams }) => upstreams.map((each) => [each.name, textOf(each)])],
-  ["budgets", ({ budgets }) => budgets.map((each) => [each.name, JSON.stringify(each)])],
-  ["receivers", ({ notify = [] }) => notify.map((each) => [each.name, JSON.stringify(each)])],
-  [
-    "settings",
-    ({ web, log, fleet, denyAddresses }) =>
-      Object.entries({ web, log, fleet, deny_addresses: denyAddresses }).map(([name, value]) => [
-        name,
-        JSON.stringify(value ?? null),
-      ]),
-  ],
-];
-
-/** By name only: a value may be a secret. */
 function changesOf(before: Config, after: Config): readonly string[] {
-  return PARTS.flatMap(([parts, partsOf]) => {
-    const [old, now] = [new Map(partsOf(before)), new Map(partsOf(after))];
-    const changes = {
-      added: [...now.keys()].filter((name) => !old.has(name)),
-      removed: [...old.keys()].filter((name) => !now.has(name)),
-      changed: [...now.keys()].filter((name) => old.has(name) && old.get(name) !== now.get(name)),
-    };
-    return Object.entries(changes).flatMap(([how, names]) =>
-      names.length === 0 ? [] : `${parts} ${how}: ${listing(names)}`,
-    );
-  });
+  return Object.entries(PARTS).flatMap(([parts, partsOf]) =>
+    changesBetween(parts, partsOf(before), partsOf(after)),
+  );
 }
 
 function sizesOf({ fleet }: Config): object | undefined {

@@ -1,5 +1,6 @@
 import type { Opened } from "../../core/config/opened.ts";
 import type { WebConfig, WebTls } from "../../core/config/web-config.ts";
+import { changesBetween, type Named, namedTexts } from "../../core/text/changes.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 /** The web config file and the certificates that it names. */
@@ -14,16 +15,8 @@ export type FollowOptions = {
   readonly recheckMs: number;
   readonly renew: (tls: WebTls) => void;
   readonly onWarning: (message: string) => void;
-  readonly onChange: (change: WebConfigChange) => void;
-};
-
-/** For the log: what a changed file has changed. */
-export type WebConfigChange = {
-  readonly usersAdded: readonly string[];
-  readonly usersRemoved: readonly string[];
-  readonly passwordsChanged: readonly string[];
-  readonly tlsChanged: boolean;
-  readonly headersChanged: boolean;
+  /** For the log: what a changed file has changed. */
+  readonly onChange: (changes: readonly string[]) => void;
 };
 
 /** 10 s, where it looks every second. */
@@ -89,9 +82,8 @@ export class LiveWebConfig {
     const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.what, renew);
     if (faults.length > 0)
       return `cannot use the changed web config, keeping the old one: ${faults.join("; ")}`;
-    const change = changeBetween(before, this.#config);
-    if (Object.values(change).some((what) => what === true || (Array.isArray(what) && what.length > 0)))
-      onChange(change);
+    const changes = changesOf(before, this.#config);
+    if (changes.length > 0) onChange(changes);
     return undefined;
   }
 
@@ -110,15 +102,13 @@ export class LiveWebConfig {
   }
 }
 
-function changeBetween(before: WebConfig, after: WebConfig): WebConfigChange {
-  const [had, has] = [before.users, after.users];
-  return {
-    usersAdded: [...has.keys()].filter((name) => !had.has(name)),
-    usersRemoved: [...had.keys()].filter((name) => !has.has(name)),
-    passwordsChanged: [...has].flatMap(([name, hash]) =>
-      had.has(name) && had.get(name) !== hash ? [name] : [],
-    ),
-    tlsChanged: JSON.stringify(before.tls) !== JSON.stringify(after.tls),
-    headersChanged: JSON.stringify(before.headers) !== JSON.stringify(after.headers),
-  };
+function changesOf(before: WebConfig, after: WebConfig): readonly string[] {
+  return [
+    ...changesBetween("users", before.users, after.users),
+    ...changesBetween("settings", settingsOf(before), settingsOf(after)),
+  ];
+}
+
+function settingsOf({ tls, headers }: WebConfig): Named {
+  return namedTexts({ tls, headers });
 }

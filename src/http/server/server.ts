@@ -5,7 +5,7 @@ import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
 import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { answerRequests } from "./answer-requests.ts";
-import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
+import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
 import { DEFAULT_SERVER_LIMITS, limitReading, type ServerLimits } from "./limits.ts";
 import { serve, type Serving } from "./serve.ts";
 
@@ -18,7 +18,7 @@ export type StartOptions = RoutesDeps &
     readonly clock: Pick<Clock, "sleep">;
     readonly threadOf: ThreadOf;
     readonly onWarning: (message: string) => void;
-    readonly onWebConfigChange?: (change: WebConfigChange) => void;
+    readonly onWebConfigChange?: (changes: readonly string[]) => void;
     readonly limits?: Partial<ServerLimits>;
     /** Read for each connection: fewer than the limit where the process may not open as many. */
     readonly connectionsLeft?: () => number;
