@@ -3,19 +3,20 @@ import type { Address } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import type { WebTls } from "../../core/config/web-config.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { Routes } from "../routes/routes.ts";
+import { answerRequests } from "./answer-requests.ts";
 import { Connections } from "./connections.ts";
-import { type ServerLimits, serverOptions } from "./limits.ts";
+import { limitReading, type ServerLimits, serverOptions } from "./limits.ts";
 import { createNodeServer, listen, urlOf } from "./node-server.ts";
 
 export type ServeOptions = {
   /** Undefined for plain HTTP. */
   readonly tls: WebTls | undefined;
   readonly limits: ServerLimits;
-  /** Read for each connection. */
+  /** Read for each connection: fewer than the limit. */
   readonly maxConnections: () => number;
   readonly clock: Pick<Clock, "sleep">;
-  /** For instance when file descriptors run out. */
-  readonly onError: (error: Error) => void;
+  readonly onWarning: (message: string) => void;
 };
 
 export type Serving = {
@@ -29,11 +30,14 @@ export type Serving = {
 /** Answers at one address, within the limits of connections. */
 export async function serve(
   address: Address,
-  answer: RequestListener,
-  { tls, limits, maxConnections, clock, onError }: ServeOptions,
+  routes: Pick<Routes, "answer">,
+  { tls, limits, maxConnections, clock, onWarning }: ServeOptions,
 ): Promise<Opened<Serving>> {
   const { server, renew } = createNodeServer(tls, serverOptions(limits));
-  const connections = new Connections(server, { maxConnections, maxPipelined: limits.maxPipelined }, clock);
+  const { maxPipelined } = limits;
+  const most = (): number => Math.min(limits.maxConnections, maxConnections());
+  const connections = new Connections(server, { maxConnections: most, maxPipelined }, clock);
+  const answer = answerRequests(routes, limitReading(limits, clock));
   const admit: RequestListener = (incoming, outgoing) => {
     connections.admit(incoming, outgoing, () => answer(incoming, outgoing));
   };
@@ -41,8 +45,8 @@ export async function serve(
   server.on("request", admit).on("checkExpectation", admit);
   const port = await listen(server, address);
   if (port.kind === "refused") return port;
-  // Without a listener the error would end the process.
-  server.on("error", onError);
   const url = urlOf(tls === undefined ? "http" : "https", { host: address.host, port: port.what });
+  // For instance when file descriptors run out. Without a listener the error would end the process.
+  server.on("error", ({ message }) => onWarning(`cannot accept a connection at ${url}: ${message}`));
   return { kind: "opened", what: { url, renew, close: () => connections.close(limits.closeGraceMs) } };
 }

@@ -4,10 +4,9 @@ import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
 import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";
-import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
-import { DEFAULT_SERVER_LIMITS, limitReading, type ServerLimits } from "./limits.ts";
-import { serve, type Serving } from "./serve.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.ts";
+import { serve } from "./serve.ts";
 
 export type StartOptions = RoutesDeps &
   Address & {
@@ -41,14 +40,18 @@ export const PROBE_CONNECTIONS = 8;
 export async function startServer(options: StartOptions): Promise<Opened<RunningServer>> {
   const { clock, onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const { connectionsLeft = () => limits.maxConnections } = options;
+  const { connectionsLeft: maxConnections = () => Infinity } = options;
+  const common = { limits, clock, onWarning };
   const opened = await LiveWebConfig.open(options.webConfig);
   if (opened.kind === "refused") return opened;
   const web = opened.what;
   await using stack = new AsyncDisposableStack();
 
-  // Closed last: it says that the program is stopping.
-  const probes = await serveProbes(options, limits);
+  // On an address of their own, as its queue of new connections is not the one that a flood fills. They run on the event
+  // loop that polls, so they also show that it runs. Closed last: they say that the program is stopping.
+  const probeRoutes = createProbeRoutes(() => options.ready());
+  const ofProbes = { ...common, tls: undefined, maxConnections: () => PROBE_CONNECTIONS };
+  const probes = options.probes && (await serve(options.probes, probeRoutes, ofProbes));
   if (probes?.kind === "refused") return probes;
   stack.defer(() => probes?.what.close());
 
@@ -59,13 +62,7 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
     extraHeaders: () => web.config.headers,
     onWarning,
   });
-  const served = await serve(options, answerRequests(routes, limitReading(limits, clock)), {
-    tls: web.config.tls,
-    limits,
-    maxConnections: () => Math.min(limits.maxConnections, connectionsLeft()),
-    clock,
-    onError: (error) => onWarning(`cannot accept a connection: ${error.message}`),
-  });
+  const served = await serve(options, routes, { ...common, tls: web.config.tls, maxConnections });
   if (served.kind === "refused") return served;
   const { url, renew, close: closeConnections } = served.what;
   stack.defer(closeConnections);
@@ -81,24 +78,4 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
     kind: "opened",
     what: { url, probesUrl: probes?.what.url, close, [Symbol.asyncDispose]: close },
   };
-}
-
-/**
- * The two probes on an address of their own: its queue of new connections is not the one that a flood fills. It runs on
- * the event loop that polls, so it also shows that the loop runs.
- */
-async function serveProbes(
-  options: StartOptions,
-  limits: ServerLimits,
-): Promise<Opened<Serving> | undefined> {
-  const { probes, clock, onWarning } = options;
-  if (probes === undefined) return undefined;
-  const routes = createProbeRoutes(() => options.ready());
-  return serve(probes, answerRequests(routes, limitReading(limits, clock)), {
-    tls: undefined,
-    limits,
-    maxConnections: () => Math.min(limits.maxConnections, PROBE_CONNECTIONS),
-    clock,
-    onError: (error) => onWarning(`cannot accept a connection of a probe: ${error.message}`),
-  });
 }
