@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { ENDS_SOON_MS } from "../../core/answer/credit.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import type { Status, UpstreamFacts, ShownPoint, ValueStatus } from "../../core/status/status.ts";
-import { ago, type Markup } from "./markup.ts";
+import { ago, type Markup, untrusted } from "./markup.ts";
 import { amount } from "./wording.ts";
 
 const HEIGHT = 40;
@@ -13,7 +13,7 @@ export function valueList({ name: upstream, values = [] }: UpstreamFacts, status
   return html`<dl class="facts values">
     ${values.map((value) => {
       const points = status.valueHistory(upstream, value.name);
-      return html`<dt>${value.name}</dt>
+      return html`<dt>${untrusted(value.name)}</dt>
         <dd>${lastSeen(value, points, status.nowMs)} ${sparkline(value.name, points)}</dd>`;
     })}
   </dl>`;
@@ -37,7 +37,7 @@ function lastSeen(
     const before = points.at(-1);
     const now =
       found !== undefined
-        ? html`the answers have <code>${found}</code> there, which is no number`
+        ? html`the answers have <code>${untrusted(found)}</code> there, which is no number`
         : before === undefined
           ? html`not seen in any answer yet`
           : html`not in the answers now`;

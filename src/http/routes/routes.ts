@@ -135,10 +135,8 @@ export function createProbeRoutes(ready: () => boolean): Pick<Routes, "answer"> 
   const routes = probeRoutes(ready);
   return {
     answer: async (request) => {
-      const { status, headers, body } =
-        (await refuseExpectations(request)) ?? (await routed(request, routes));
-      const text = status === 405 ? "allowed is GET, HEAD\n" : body;
-      return withResponseHeaders({ status, headers: { ...headers, Connection: "close" }, body: text });
+      const answer = (await refuseExpectations(request)) ?? (await routed(request, routes));
+      return withResponseHeaders({ ...answer, headers: { ...answer.headers, Connection: "close" } });
     },
   };
 }

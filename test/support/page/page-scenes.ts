@@ -12,7 +12,7 @@ import {
   type HealthEvent,
 } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
-import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
+import type { Incident, UpstreamFacts, ValueStatus } from "../../../src/core/status/status.ts";
 import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/core/status/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import {
@@ -351,6 +351,13 @@ const HOLES: readonly PollRun[] = [
   { polls: 240 },
 ];
 
+const LONG_VALUE: ValueStatus = {
+  name: "a_name_that_is_as_long_as_a_name_may_be_in_the_config.of_a_value",
+  unit: "credits",
+  value: 12_345_678.123456,
+  seenAtMs: SCENE_NOW_MS - 1_000,
+};
+
 /** One upstream in each state, and one with the longest name. */
 function inAFleet(mode: FleetMode): FleetStatus {
   const views = HEALTH_STATES.map((state, place) => sampleFleetView({ vantage: `replica-${place}`, state }));
@@ -417,7 +424,10 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
   ]),
   outage: snapshotOf([
     play({ name: "email", everyMs: 5_000, runs: outage(0), monthFailedOneIn: 900 }),
-    play({ name: "ai-router", everyMs: 15_000, runs: outage(25), monthFailedOneIn: 300 }),
+    play(
+      { name: "ai-router", everyMs: 15_000, runs: outage(25), monthFailedOneIn: 300 },
+      { values: [LONG_VALUE] },
+    ),
     play({ name: "billing", everyMs: 60_000, runs: [{ polls: 60 }], monthFailedOneIn: 500 }),
     play({
       name: "a-name-that-is-as-long-as-a-name-may-be-in-the-config",
