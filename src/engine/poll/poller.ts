@@ -239,7 +239,8 @@ export class Poller {
       const { poll, advice } = result;
       const { reason } = poll.outcome;
       probe.token?.judged(isTokenAccepted(poll));
-      const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
+      const { scope, forMs = 0 } = advice?.pause ?? {};
+      const isConfirmed = scope === "upstream" && forMs > 0 && reason === "server_error";
       this.#finish(upstream, result, isConfirmed, bounds);
     } catch (error) {
       this.#parts.onBug(error);

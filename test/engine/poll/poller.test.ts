@@ -252,6 +252,18 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test.each(["0", "Fri, 01 Jan 1999 00:00:00 GMT"])(
+  "a 503 that asks for no wait (Retry-After: %s) is confirmed like any other failure",
+  async (retryAfter) => {
+    const { clock, poller, recorder } = await world((turn) =>
+      observed(turn === 1 ? answered(503, [["retry-after", retryAfter]]) : answered(200)),
+    );
+    poller.slot("schedule", clock.now());
+    await clock.advance(10_000);
+    expect(recorder.story).toEqual(["schedule failed", "confirm ok", "unknown -> up"]);
+  },
+);
+
 test("a shorter wait that an answer asks for does not end a longer one that began while it was on its way", async () => {
   const { clock, poller, probe } = await world(() => observed(answered(503, [["retry-after", "5"]]), 2_000));
   poller.slot("schedule", clock.now());
