@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { MOST_HEADERS } from "../../src/core/exchange/bounds.ts";
 import type { RawUpstream } from "../../test/support/config-folder.ts";
 
 /** What a hostile upstream sends. */
@@ -15,6 +16,8 @@ export type Hostility = {
   readonly answer: (request: IncomingMessage, turn: number) => HostileAnswer;
   /** Nothing comes after its body, and no end of it. */
   readonly isUnfinished?: boolean;
+  /** Its body is all that is sent, as it is, and no end of it. */
+  readonly isRaw?: boolean;
   /** Of each upstream that is hostile. */
   readonly config?: (url: string, name: string) => Partial<RawUpstream>;
 };
@@ -49,6 +52,15 @@ export const HOSTILITIES: Readonly<Record<string, Hostility>> = {
       headers: Array.from({ length: 15 }, (_, index) => [`a${index}-ratelimit-limit`, "9,".repeat(2_030)]),
       body: "[]",
     }),
+  },
+  headers: {
+    name: "heads of 500 or 15,000 one-letter headers that never end",
+    answer: (_, turn) => ({
+      status: 200,
+      headers: [],
+      body: `HTTP/1.1 200 OK\r\n${"a:\r\n".repeat(turn % 2 === 0 ? MOST_HEADERS : 15_000)}`,
+    }),
+    isRaw: true,
   },
   ids: {
     name: "failures with 50 request ids each",

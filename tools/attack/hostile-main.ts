@@ -7,6 +7,7 @@ if (hostility === undefined) throw new Error("cannot attack: the argument must b
 let turn = 0;
 const server = createServer({ keepAlive: false }, (request, response) => {
   const { status, headers, body } = hostility.answer(request, (turn += 1));
+  if (hostility.isRaw === true) return void request.socket.write(body);
   for (const [name, value] of headers) response.appendHeader(name, value);
   response.setHeader("Connection", "close");
   response.writeHead(status);

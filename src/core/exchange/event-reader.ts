@@ -67,7 +67,7 @@ export class EventReader {
   #endLine(): StreamEvent | undefined {
     const line = this.#line;
     this.#line = "";
-    if (!this.#isSse) return line.trim() === "" ? undefined : { name: "", data: line };
+    if (!this.#isSse) return line.trim() === "" ? undefined : { name: "", data: line.replace(/\r$/, "") };
     if (line !== "" || this.#isComment) {
       this.#isComment = false;
       this.#readField(line);

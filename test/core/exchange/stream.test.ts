@@ -42,6 +42,12 @@ test("a stream says the same wherever it is split", () => {
   );
 });
 
+test("lines of JSON may end as on Windows: the last is the one that ends the stream", () => {
+  const stream: Stream = { ...TOKENS, format: "ndjson", ends: { data: '{"done":true}' } };
+  const fold = folded(stream, [bytesOf('{"delta":"a"}\r\n{"done":true}\r\n')]);
+  expect(fold.read).toMatchObject({ end: "complete", events: 1 });
+});
+
 test("an event counts once it has something, and gaps are between those that count", () => {
   const fold = new StreamFold(TOKENS, 100);
   const add = (data: string, nowMs: number): void => fold.add(bytesOf(`data: ${data}\n\n`), nowMs);
