@@ -155,7 +155,7 @@ export class StreamFold {
       this.end = "error";
       return;
     }
-    const found = counts === undefined ? event.data : valueAt(json, counts.path);
+    const found = counts && valueAt(json, counts.path);
     if (counts === undefined || (found !== undefined && found !== null && found !== "")) {
       this.#count(event.data, found, nowMs);
     }

@@ -48,6 +48,13 @@ test("lines of JSON may end as on Windows: the last is the one that ends the str
   expect(fold.read).toMatchObject({ end: "complete", events: 1 });
 });
 
+test("where each event counts, nothing is joined: a stream may be as long as its body", () => {
+  const stream: Stream = { format: "ndjson", ends: "end", atMost: 1_000 };
+  const fold = folded(stream, [bytesOf(`"${"x".repeat(1_000)}"\n`.repeat(100))]);
+  expect(fold.read).toMatchObject({ end: "complete", events: 100 });
+  expect(fold.keptChars).toBeLessThan(3_000);
+});
+
 test("an event counts once it has something, and gaps are between those that count", () => {
   const fold = new StreamFold(TOKENS, 100);
   const add = (data: string, nowMs: number): void => fold.add(bytesOf(`data: ${data}\n\n`), nowMs);
