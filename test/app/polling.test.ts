@@ -412,7 +412,7 @@ test("a slot that is skipped as nothing is left of a quota says of which, and no
     await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
     const count = quotas.of("model");
     count.end(count.send(1), 1);
-    const skipped = { kind: "slots_skipped", cause: "quota", count: 1, hadWaited: false } as const;
+    const skipped = { kind: "slots_skipped", cause: "quota", count: 1 } as const;
     polling.recordOf("ai")?.record({ ...skipped, budget });
     expect(details).toEqual([detail]);
     await polling.drop(["ai"], "cut off");

@@ -53,12 +53,12 @@ export class StoryRecorder implements Recorder {
         this.slots += 1;
         return;
       case "slots_skipped": {
-        const { cause, count, hadWaited } = event;
-        if (hadWaited) this.waiting -= 1;
+        const { cause, count, had } = event;
+        if (had === "waited") this.waiting -= 1;
         this.slots += count;
         this.skipped += count;
         const often = count === 1 ? "" : ` x${count}`;
-        this.story.push(`${hadWaited ? "gave up" : "skipped"} ${cause}${often}`);
+        this.story.push(`${had === "waited" ? "gave up" : "skipped"} ${cause}${often}`);
         return;
       }
       case "polled":

@@ -323,7 +323,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   });
   const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, malformedSignals: 1 });
   const accounts = accountsOf(failed, poll);
-  accounts.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 3 });
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({

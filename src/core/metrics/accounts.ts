@@ -111,8 +111,8 @@ export class UpstreamAccounts implements Recorder {
         this.inFlight += 1;
         return;
       case "slots_skipped":
-        if (event.hadWaited) this.waiting -= 1;
-        if (event.wasStarted) this.inFlight -= 1;
+        if (event.had === "waited") this.waiting -= 1;
+        if (event.had === "started") this.inFlight -= 1;
         else this.slots += event.count;
         this.skips.add(event.cause, event.count, this.lastPollAtMs ?? this.startedAtMs);
         return;

@@ -63,10 +63,8 @@ export type PollEvent =
       readonly kind: "slots_skipped";
       readonly cause: SkipCause;
       readonly count: number;
-      /** One slot that waited and got no lease. */
-      readonly hadWaited: boolean;
-      /** One slot that got its lease, and whose right to send ended before anything was written. */
-      readonly wasStarted?: true;
+      /** One slot that waited and got no lease, or got its lease and no right to send; absent where it was skipped at once. */
+      readonly had?: "waited" | "started" | undefined;
       /** The one that held it back, where the upstream draws on several. */
       readonly budget?: string | undefined;
     }

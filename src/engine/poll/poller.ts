@@ -109,7 +109,7 @@ export class Poller {
 
   slot(origin: SlotOrigin, atMs: number): void {
     if (this.#isStopped) return;
-    if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
+    if (this.#state.kind === "polling") return this.#skip("overlap", 1);
     const left = this.#leave();
     if (left !== undefined) this.#skipWaiting(left);
     const screening = screenSlot(
@@ -120,14 +120,14 @@ export class Poller {
     );
     this.#yielded = screening.yielded;
     if (screening.skip !== undefined)
-      return this.#skip(screening.skip, 1, false, this.#holderOf(screening.skip));
+      return this.#skip(screening.skip, 1, undefined, this.#holderOf(screening.skip));
     this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
 
   /** Slots that came due while the process was late or suspended. */
   missed(count: number): void {
-    if (!this.#isStopped) this.#skip("missed", count, false);
+    if (!this.#isStopped) this.#skip("missed", count);
   }
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
@@ -156,7 +156,7 @@ export class Poller {
       void this.#parts.clock.sleep(graceMs, isOver.signal).then(() => this.#cutOff.abort());
       await state.ended;
       isOver.abort();
-    } else if (this.#leave() !== undefined) this.#skip("shutdown", 1, true);
+    } else if (this.#leave() !== undefined) this.#skip("shutdown", 1, "waited");
     await this.#probe.close();
   }
 
@@ -251,14 +251,7 @@ export class Poller {
   #endUnsent(): void {
     this.#state = IDLE;
     const cause = this.#isStopped ? "shutdown" : this.#isPaused() ? "backoff" : "missed";
-    this.#parts.recorder.record({
-      kind: "slots_skipped",
-      cause,
-      count: 1,
-      hadWaited: false,
-      wasStarted: true,
-    });
-    this.#fold({ kind: "skipped", cause, count: 1 });
+    this.#skip(cause, 1, "started");
     // What failed before a pause is not confirmed by what fails after it.
     if (cause === "backoff") this.#fold({ kind: "paused" });
   }
@@ -306,7 +299,7 @@ export class Poller {
     const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
     this.#pauses.pause(this.#upstream.name, Math.min(forMs, maxPauseMs));
     if (this.#state.kind === "polling" || this.#state.kind === "idle") return;
-    if (this.#leave() !== undefined) this.#skip("backoff", 1, true);
+    if (this.#leave() !== undefined) this.#skip("backoff", 1, "waited");
     this.#fold({ kind: "paused" });
   }
 
@@ -329,7 +322,7 @@ export class Poller {
   }
 
   #skipWaiting({ cause, budget }: WaitReason): void {
-    this.#skip(cause, 1, true, this.#upstream.budgets.length === 1 ? undefined : budget);
+    this.#skip(cause, 1, "waited", this.#upstream.budgets.length === 1 ? undefined : budget);
   }
 
   /** Finds which of several budgets holds a slot back; undefined if there is one only, or none of them does. */
@@ -343,8 +336,8 @@ export class Poller {
     });
   }
 
-  #skip(cause: SkipCause, count: number, hadWaited: boolean, budget?: string): void {
-    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited, budget });
+  #skip(cause: SkipCause, count: number, had?: "waited" | "started", budget?: string): void {
+    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, had, budget });
     this.#fold({ kind: "skipped", cause, count });
   }
 

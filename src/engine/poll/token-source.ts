@@ -51,7 +51,7 @@ const MOST_GAPS = 5;
 /** The shared token as one upstream uses it. */
 export type UpstreamToken = Token & {
   /** Right before a poll is sent. */
-  readonly read: () => Promise<string>;
+  readonly read: () => string;
 };
 
 type HeldToken = {
@@ -108,19 +108,12 @@ export class TokenSource {
     this.#parts = parts;
   }
 
-  /** The token that is sent now. Empty before the first: a poll asks for it only after `isUsable`. */
-  get value(): string {
-    return this.#held?.value ?? "";
-  }
-
   forUpstream(): UpstreamToken {
     let sent = "";
     let mayReject = true;
     return {
-      read: () => {
-        sent = this.value;
-        return Promise.resolve(sent);
-      },
+      // A poll is sent only after `isUsable`: then there is one.
+      read: () => (sent = this.#held?.value ?? ""),
       ask: (waiter) => this.#ask(waiter),
       isUsable: () => this.#isUsable(),
       judged: (accepted) => {
@@ -234,10 +227,7 @@ export class TokenSource {
       this.#fetch(dueAtMs);
     };
     clock.sleep(waitMs, withdrawn.signal).then(fetchNow).catch(onBug);
-    return () => {
-      withdrawn.abort();
-      return undefined;
-    };
+    return () => void withdrawn.abort();
   }
 
   #enterQueue(dueAtMs: number): () => WaitReason {

@@ -152,7 +152,7 @@ test("slots that are skipped for want of quota or money are told with what is us
   const usedUp = (budget = ""): string => `4.99 of 5.00 EUR used of ${budget}`;
   const recorder = new LogRecorder(log, "email", new VirtualClock(), usedUp);
   for (const cause of ["budget", "quota", "quota"] as const)
-    recorder.record({ kind: "slots_skipped", cause, budget: "api", count: 1, hadWaited: false });
+    recorder.record({ kind: "slots_skipped", cause, budget: "api", count: 1 });
   expect(told()).toMatchObject([
     { cause: "budget", msg: "slots are skipped until the first poll" },
     { cause: "quota", detail: "4.99 of 5.00 EUR used of api", msg: "slots are being skipped" },
@@ -228,7 +228,7 @@ test("of a night of yielding, with one slot in four used, only its begin is told
     for (let slot = 0; slot < 4_000; slot += 1) {
       recorder.record(SLOT_WAITING);
       if (slot % 4 === 0) recorder.record(SLOT_STARTED);
-      else recorder.record({ kind: "slots_skipped", cause: "yield", count: 1, hadWaited: true });
+      else recorder.record({ kind: "slots_skipped", cause: "yield", count: 1, had: "waited" });
     }
   });
   expect(said).toEqual(['info slots are being skipped {"upstream":"email","cause":"yield","count":1}']);
@@ -240,7 +240,7 @@ test("the wait of a start is told as one, and a budget that is short later is no
     cause: "budget",
     count: 1,
     budget: "api",
-    hadWaited: true,
+    had: "waited",
   } as const;
   const said = linesOf((recorder) => {
     recorder.record(skipped);
@@ -259,14 +259,14 @@ test("the wait of a start is told as one, and a budget that is short later is no
 
 test("each cause is told once, then that it is over and how many were lost; the next time is news again", () => {
   const said = linesOf((recorder) => {
-    recorder.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
-    recorder.record({ kind: "slots_skipped", cause: "backoff", count: 1, hadWaited: false });
-    recorder.record({ kind: "slots_skipped", cause: "missed", count: 2, hadWaited: false });
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 40 });
+    recorder.record({ kind: "slots_skipped", cause: "backoff", count: 1 });
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 2 });
     for (let slot = 0; slot < 20; slot += 1) {
       recorder.record(SLOT_WAITING);
       recorder.record(SLOT_STARTED);
     }
-    recorder.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 3 });
   });
   expect(said).toEqual([
     'info slots are being skipped {"upstream":"email","cause":"missed","count":40}',
@@ -278,9 +278,7 @@ test("each cause is told once, then that it is over and how many were lost; the 
 
 test("slots that are skipped because it stops are no news", () => {
   expect(
-    linesOf((recorder) =>
-      recorder.record({ kind: "slots_skipped", cause: "shutdown", count: 1, hadWaited: false }),
-    ),
+    linesOf((recorder) => recorder.record({ kind: "slots_skipped", cause: "shutdown", count: 1 })),
   ).toEqual([]);
 });
 

@@ -139,7 +139,7 @@ describe("after a restart", () => {
 test("slots that were skipped are counted by cause, and by the budget that held them", () => {
   const history = filled(0);
   const skipped = (cause: "budget" | "missed", budget?: string): void =>
-    history.record({ kind: "slots_skipped", cause, count: 1, hadWaited: false, budget });
+    history.record({ kind: "slots_skipped", cause, count: 1, budget });
   for (const budget of ["model", "account", "model"]) skipped("budget", budget);
   skipped("missed");
   expect(history.skippedSincePoll).toEqual([
@@ -154,7 +154,7 @@ test("an incident goes on in a pause that the upstream asked for also where the 
   history.longestGapMs = HOUR_MS;
   recordPoll(history, pollAt(START_MS, outcomeOf("rate")));
   history.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
-  history.record({ kind: "slots_skipped", cause: "backoff", count: 11, hadWaited: false });
+  history.record({ kind: "slots_skipped", cause: "backoff", count: 11 });
   recordPoll(history, pollAt(START_MS + 12 * HOUR_MS, outcomeOf("suspended")));
   recordPoll(history, pollAt(START_MS + 13 * HOUR_MS, outcomeOf("rate")));
   expect(history.incidents).toMatchObject([{ startedAtMs: START_MS, endedAtMs: undefined }]);
@@ -169,7 +169,7 @@ test("an incident goes on in a pause that the upstream asked for, and ends where
     const rate = outcomeOf("rate");
     recordPoll(kept, pollAt(START_MS, rate));
     kept.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
-    kept.record({ kind: "slots_skipped", cause, count: 11, hadWaited: false });
+    kept.record({ kind: "slots_skipped", cause, count: 11 });
     recordPoll(kept, pollAt(START_MS + 12 * HOUR_MS, rate));
     return kept;
   };

@@ -26,9 +26,9 @@ test("a slot that waits is not a slot yet; one that got its lease is, and is in 
 
 test("slots that never waited and a slot that gave up waiting are skipped slots", () => {
   const accounts = new UpstreamAccounts("email", 0);
-  accounts.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 40 });
   accounts.record(SLOT_WAITING);
-  accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
+  accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, had: "waited" });
   expect(accounts).toMatchObject({ slots: 41, waiting: 0, skips: { total: 41 } });
   expect(accounts.skips.of("missed")).toBe(40);
   expect(accounts.skips.of("budget")).toBe(1);
@@ -201,11 +201,11 @@ test("whatever delays there are, the longest is the one that a list of all would
 
 test("what appears late began when the poll that made it was sent, and no skip before the last poll ended", () => {
   const accounts = new UpstreamAccounts("email", 5_000);
-  accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
+  accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1 });
   const poll = samplePoll({ sentAtMs: 10_000, endedAtMs: 11_000, outcome: outcomeOf("server_error") });
   recordPoll(accounts, poll);
   recordPoll(accounts, { ...poll, sentAtMs: 20_000, endedAtMs: 21_000 });
-  accounts.record({ kind: "slots_skipped", cause: "quota", count: 1, hadWaited: false });
+  accounts.record({ kind: "slots_skipped", cause: "quota", count: 1 });
   expect(accounts.reasons.counts).toEqual([{ word: "server_error", count: 2, startedAtMs: 10_000 }]);
   expect(accounts.skips.counts.map(({ startedAtMs }) => startedAtMs)).toEqual([5_000, 21_000]);
   expect(accounts.durations.failed?.startedAtMs).toBe(10_000);

@@ -74,7 +74,7 @@ test("from its first second an upstream has every outcome at 0, and what seldom 
   expect(sampleValue(families, "pacewatch_poll_duration_seconds_count", { outcome: "ok" })).toBe(0);
   expect(sumOfSamples(families, "pacewatch_poll_delay_seconds_count")).toBe(0);
   const accounts = accountsOf(samplePoll({ outcome: outcomeOf("timeout"), durationMs: 10_000 }));
-  accounts.record({ kind: "slots_skipped", cause: "missed", count: 7, hadWaited: false });
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 7 });
   const after = renderUpstream({ accounts });
   const failed = { outcome: "failed" };
   expect(after.get("pacewatch_poll_reasons_total")?.samples).toEqual([
@@ -276,8 +276,7 @@ test("an upstream has as many series as the page of metrics says", () => {
   };
   for (let status = 100; status < 600; status += 1) poll({ head: { status, headers: [] } });
   for (const reason of REASON_NAMES) poll({ outcome: outcomeOf(reason) });
-  for (const cause of SKIP_CAUSES)
-    accounts.record({ kind: "slots_skipped", cause, count: 1, hadWaited: false });
+  for (const cause of SKIP_CAUSES) accounts.record({ kind: "slots_skipped", cause, count: 1 });
   expect(seriesOfUpstream(renderUpstream({ ...HEALTHY, accounts }))).toBe(SERIES.most);
 });
 
@@ -398,7 +397,7 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
           told.inFlight += 1;
         } else if ("givesUp" in event) {
           if (told.waiting === 0) continue;
-          accounts.record({ kind: "slots_skipped", cause: event.givesUp, count: 1, hadWaited: true });
+          accounts.record({ kind: "slots_skipped", cause: event.givesUp, count: 1, had: "waited" });
           told.waiting -= 1;
           told.skipped += 1;
         } else if ("skips" in event) {
@@ -406,7 +405,6 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
             kind: "slots_skipped",
             cause: event.skips,
             count: event.count,
-            hadWaited: false,
           });
           told.skipped += event.count;
         } else {

@@ -46,14 +46,14 @@ export class Tally implements Recorder {
         this.#onTurn("served");
         return;
       case "slots_skipped":
-        if (event.hadWaited) this.waiting -= 1;
-        if (event.wasStarted) {
+        if (event.had === "waited") this.waiting -= 1;
+        if (event.had === "started") {
           this.inFlight -= 1;
           this.unsent += 1;
         } else this.slots += event.count;
         this.skipped += event.count;
         // For want of a lease only the slot changes: its upstream waits on.
-        if (!event.hadWaited || event.cause !== "budget") this.#onTurn("left");
+        if (event.had !== "waited" || event.cause !== "budget") this.#onTurn("left");
         return;
       case "polled":
         this.accounts.record({ ...event, kind: "judged" });

@@ -117,7 +117,7 @@ class Recording {
   }
 
   skip(cause: SkipCause, count: number, atMs: number): void {
-    this.history.record({ kind: "slots_skipped", cause, count, hadWaited: false });
+    this.history.record({ kind: "slots_skipped", cause, count });
     this.fold({ kind: "skipped", cause, count }, atMs);
   }
 
