@@ -7,7 +7,10 @@ if (hostility === undefined) throw new Error("cannot attack: the argument must b
 let turn = 0;
 const server = createServer({ keepAlive: false }, (request, response) => {
   const { status, headers, body } = hostility.answer(request, (turn += 1));
-  if (hostility.isRaw === true) return void request.socket.write(body);
+  if (hostility.isRaw === true) {
+    request.socket.write(body);
+    return;
+  }
   for (const [name, value] of headers) response.appendHeader(name, value);
   response.setHeader("Connection", "close");
   response.writeHead(status);

@@ -227,7 +227,10 @@ export class TokenSource {
       this.#fetch(dueAtMs);
     };
     clock.sleep(waitMs, withdrawn.signal).then(fetchNow).catch(onBug);
-    return () => void withdrawn.abort();
+    return () => {
+      withdrawn.abort();
+      return undefined;
+    };
   }
 
   #enterQueue(dueAtMs: number): () => WaitReason {

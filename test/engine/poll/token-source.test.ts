@@ -39,8 +39,8 @@ class TokenProbe implements Probe {
     return this.#fake.sentAtMs;
   }
 
-  async poll(signal: AbortSignal): Promise<Observation> {
-    this.sent.push(await this.token.read());
+  poll(signal: AbortSignal): Promise<Observation> {
+    this.sent.push(this.token.read());
     return this.#fake.poll(signal);
   }
 
