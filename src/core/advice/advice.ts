@@ -3,6 +3,7 @@
  * besides is added once it is known what it means: `poll/requested-pause.ts`.
  */
 
+import { dictionaryIn } from "./amounts.ts";
 import { limitFieldOf, type LimitHeader, mayBeLimit } from "./field-name.ts";
 import { readFields } from "./fields.ts";
 import { type LimitFamily, type RemainingRequests, scarcestOf, withoutRepeats } from "./limits.ts";
@@ -108,10 +109,9 @@ function adviceOf(
   const read = named
     .slice(0, LIMIT_HEADERS)
     .filter(([, { length }]) => length <= LIMIT_VALUE_CHARS && (chars += length) <= LIMIT_VALUES_CHARS);
-  const about = read.flatMap(([name, value]): readonly LimitHeader[] => {
-    const field = limitFieldOf(name);
-    return field === undefined ? [] : [{ field, value: value.trim() }];
-  });
+  const about: LimitHeader[] = [];
+  for (const [name, value] of read)
+    if (about.length < LIMIT_HEADERS) about.push(...limitHeadersOf(name, value.trim()));
   const structured = readStructuredFields(about, parseList);
   const separate = readFields(about, MOST_LIMITS - structured.families.length, anchorMs);
   const told = withoutRepeats([...structured.families, ...separate.families]);
@@ -128,12 +128,24 @@ function adviceOf(
     families,
     remaining: scarcestOf(families),
     exhaustedPerMs: longest(spent.map(({ perMs }) => perMs)),
-    malformed:
+    // Several members of one header count no more than it.
+    malformed: Math.min(
+      named.length,
       Math.max(0, named.length - LIMIT_HEADERS) +
-      structured.malformed +
-      separate.malformed +
-      Number(families.length < told.length),
+        structured.malformed +
+        separate.malformed +
+        Number(families.length < told.length),
+    ),
   };
+}
+
+/** A whole family in one value is read as if each of its members had a header. */
+function limitHeadersOf(name: string, value: string): readonly LimitHeader[] {
+  const members = dictionaryIn(value)?.map(([key, text]) => [`${name}-${key}`, text] as const);
+  return (members ?? [[name, value]]).flatMap(([of, text]) => {
+    const field = limitFieldOf(of);
+    return field === undefined ? [] : [{ field, value: text }];
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 /** One header may hold one number, a list of them, or a whole dictionary. */
 
 import { MOST_LIMITS } from "../exchange/bounds.ts";
-import { table, windowMsInText, type FieldPart } from "./words.ts";
+import { PARTS, windowMsInText, windowMsOfWord, wordsOfName } from "./words.ts";
 import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
 
 /** A number of a list has more written beside it in some dialects. */
@@ -110,25 +110,21 @@ function amountOf(text: string): Amount | undefined {
   return amount(count, seconds && seconds * 1000);
 }
 
-const KEYS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
-  ["limit total", "limit"],
-  ["remaining", "remaining"],
-  ["used", "used"],
-  ["reset resets until", "reset"],
-  ["period window interval", "window"],
-  ["name", "kind"],
-);
-
 /**
- * Reads `limit=100, remaining=50, reset=30`, `total=100; remaining=99`, or an object of JSON, which is pairs as well.
- * Undefined if it is none of these.
+ * Reads `limit=100, remaining=50, reset=30`, `minute: 6; day: 100`, or an object of JSON, which is pairs as well: each key
+ * says what a header's name could. Undefined if it is none of these.
  */
-export function dictionaryIn(text: string): readonly (readonly [FieldPart, string])[] | undefined {
-  const pairs = text.replaceAll(/[{}"]/g, "").split(/[,;]/, MOST_LIMITS + 1);
-  const members = readAll(pairs, (pair) => /^([^=:]+)[=:](.*)$/s.exec(pair) ?? undefined);
-  const parts = members?.flatMap(([, key = "", value = ""]) => {
-    const part = KEYS.get(key.trim().toLowerCase());
-    return part === undefined || value === "null" ? [] : [[part, value.trim()] as const];
-  });
-  return parts?.some(([part]) => part === "limit" || part === "remaining") === true ? parts : undefined;
+export function dictionaryIn(text: string): readonly (readonly [key: string, value: string])[] | undefined {
+  if (!/[=:]/.test(text)) return undefined;
+  const pairs = text.replaceAll(/[{}"']|;$/g, "").split(/[,;]/, MOST_LIMITS + 1);
+  const members = readAll(pairs, (pair) => /^([^=:]{1,60})[=:](.*)$/s.exec(pair) ?? undefined);
+  const told = members?.map(([, key = "", value = ""]) => [key.trim().toLowerCase(), value.trim()] as const);
+  if (told?.some(([key]) => saysAmount(key)) !== true) return undefined;
+  // Of one family, its name tells no resource.
+  return told.filter(([key]) => key !== "name");
+}
+
+function saysAmount(key: string): boolean {
+  const parts = new Set(wordsOfName(key).map((word) => PARTS.get(word)));
+  return parts.has("limit") || parts.has("remaining") || windowMsOfWord(key) !== undefined;
 }

@@ -186,7 +186,7 @@ function otherWords(
     // `api-token`: whose limit it is. `tokens`: what it counts.
     const isOwnersToken = word === "token" && SCOPES.has(before);
     if (PARTS.get(word) === "limit" || (part === "refill" && word === "rate")) return "repeated";
-    if (isTime && word === "time" && PARTS.has(before)) return "repeated";
+    if (isTime && /^(?:time|size|length)$/.test(word) && PARTS.has(before)) return "repeated";
     if (part === "reset" && PARTS.get(word) === "remaining") return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
     // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.

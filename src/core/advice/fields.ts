@@ -1,6 +1,6 @@
 /** Limit, remaining and reset as headers of their own: the older drafts, and every provider's own spelling. */
 
-import { type Amount, amountsOf, dictionaryIn, readAll, resetsMsOf } from "./amounts.ts";
+import { type Amount, amountsOf, resetsMsOf } from "./amounts.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
 import { roundWindowMs } from "./round-window.ts";
@@ -91,7 +91,7 @@ function asLimits(text: string): { readonly limits: readonly Amount[] } | undefi
 }
 
 /** There is no limit, whichever field says so. */
-const UNLIMITED = /^unlimited$/i;
+const UNLIMITED = /^(?:unlimited|null)$/i;
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
 
@@ -108,18 +108,6 @@ function asWindow(text: string, numberMs: number | undefined): Partial<Said> | u
       ? (durationIn(text) ?? windowMsInText(text))
       : number * (numberMs ?? (isMs ? 1 : 1000));
   return perMs !== undefined && perMs > 0 && perMs <= LONGEST_WINDOW_MS ? { perMs } : undefined;
-}
-
-/** A whole family in one value is read as if each of its members had a header. */
-function readValue(
-  { part, numberMs }: LimitField,
-  text: string,
-  anchorMs: Anchor,
-): Partial<Said> | undefined {
-  const members = text.includes("=") || text.startsWith("{") ? dictionaryIn(text) : undefined;
-  if (members === undefined) return READ[part](text, numberMs, anchorMs);
-  const said = readAll(members, ([key, value]) => READ[key](value, undefined, anchorMs));
-  return said?.reduce(together, NOTHING);
 }
 
 /** Headers that belong together are about one limit, or about several as lists. */
@@ -145,7 +133,7 @@ export function readFields(
   let malformed = 0;
   for (const { field, value } of headers) {
     if (isStructured(field, value) || UNLIMITED.test(value)) continue;
-    const said = readValue(field, value, anchorMs);
+    const said = READ[field.part](value, field.numberMs, anchorMs);
     if (said === undefined) {
       if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;
       continue;
@@ -161,7 +149,10 @@ export function readFields(
     drafts.set(field.family, draft);
   }
   const all = complete([...drafts.values()]);
-  const lone = all.filter((draft) => !draft.field.isWeak && limitsIn(draft) === 0);
+  const lone = all.filter((draft) => {
+    const { isWeak, unit } = draft.field;
+    return limitsIn(draft) === 0 && (!isWeak || unit === "requests");
+  });
   return {
     families: all.flatMap(familiesIn),
     loneResetsMs: lone.flatMap(({ resetsMs }) => resetsMs),

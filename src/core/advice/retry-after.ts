@@ -18,7 +18,7 @@ export function longerWait(a: AskedWait, b: AskedWait): AskedWait {
 }
 
 const ASKING_NAME =
-  /(?:^|-)(?:retry-after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$|rate-?limit-retry-after-[a-z]+$/;
+  /(?:^|-)(?:retry-?after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$|rate-?limit-retry-after-[a-z]+$/;
 
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
@@ -26,7 +26,7 @@ const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 export function readRetryAfter(headers: Headers, anchorMs: Anchor, withResets = true): AskedWait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
-    const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
+    const asking = name.includes("after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
     if (asking === null || (!withResets && name.includes("reset-after"))) continue;
     const unitMs = UNIT_MS_BY_WORD.get(asking[1] ?? "s") ?? SECOND_MS;
     const text = value.trim();

@@ -1,6 +1,6 @@
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
 
-import { dictionaryIn, readAll } from "./amounts.ts";
+import { readAll } from "./amounts.ts";
 import { MOST_LIMITS } from "../exchange/bounds.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
@@ -64,11 +64,11 @@ const STATE = /;\s*[rt]=/;
 /** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. */
 const UNNAMED = /^\d/;
 
-/** The standard tells policies and their state as lists, under whatever prefix; draft 7 had a dictionary for the state. */
+/** The standard tells policies and their state as lists, under whatever prefix. */
 export function isStructured({ part, prefix, isWeak }: LimitField, text: string): boolean {
   if (part === "policy") return isWeak || !UNNAMED.test(text);
   if (part !== "all") return false;
-  return STATE.test(text) || (prefix === "ratelimit" && dictionaryIn(text) === undefined);
+  return STATE.test(text) || prefix === "ratelimit";
 }
 
 /** `"fixed window";"api";q=1000;w=300`: some send two names, of which the last counts. No list may have that. */

@@ -47,8 +47,8 @@ export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
 );
 
 export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
-  ["limit max maximum total allowed allotted ceiling capacity", "limit"],
-  ["remaining remain left available", "remaining"],
+  ["limit lim max maximum total allowed allotted ceiling capacity", "limit"],
+  ["remaining remain rem left available", "remaining"],
   ["used usage count consumed state", "used"],
   ["reset resets next until after expiry expires", "reset"],
   ["interval period window duration", "window"],

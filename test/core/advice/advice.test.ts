@@ -121,6 +121,8 @@ test.each<[string, Fields, number]>([
   ["minutes", { "Retry-After-Minutes": "5" }, 300_000],
   ["a header that says when to try again", { "X-Rate-Limit-Try-Again-In": "14" }, 14_000],
   ["a wait for one group of its requests", { "X-RateLimit-Retry-After-Contract": "23" }, 23_000],
+  ["a wait in one word", { "X-RateLimit-RetryAfter": String(NOW_SECONDS + 30) }, 30_000],
+  ["the reset of a limit that is told nowhere", { "X-Api-Limit-Reset-Timestamp": `${NOW_MS + 8000}` }, 8000],
   ["what was used, and a reset", { "X-RateLimit-Count": "57", "X-RateLimit-Reset": "33" }, 33_000],
   ["nothing but a reset", { "X-RateLimit-Reset": String(NOW_SECONDS + 20) }, 20_000],
   [
@@ -130,6 +132,14 @@ test.each<[string, Fields, number]>([
   ],
 ])("a 429 with %s says when to come back", (_, fields, forMs) => {
   expect(advise(429, fields)).toMatchObject({ pause: { forMs }, malformed: 0 });
+});
+
+test("of a dictionary, what can be read is believed, and the rest counts once", () => {
+  expect(advise(200, { RateLimit: "limit=100, remaining=some, reset=soon" })).toMatchObject({
+    limits: [{ requests: 100 }],
+    remaining: undefined,
+    malformed: 1,
+  });
 });
 
 test("of several resets without a word of what is left, none is waited for", () => {
@@ -505,7 +515,7 @@ test.each<[string, Fields, number]>([
   ["RateLimit, one good and one bad", { RateLimit: '"a";r=0;t=30, "b"' }, 1],
   ["RateLimit of numbers", { RateLimit: "50;r=0;t=30" }, 1],
   ["RateLimit, empty", { RateLimit: "" }, 1],
-  ["a dictionary with a word for a number", { RateLimit: "limit=100, remaining=none, reset=30" }, 1],
+  ["a dictionary of words", { RateLimit: "limit=many, remaining=some" }, 1],
   ["a dictionary of strangers", { RateLimit: "policy=protection, burst=9" }, 1],
   ["a policy without a quota", { "RateLimit-Policy": '"default";w=60' }, 1],
   ["a policy of nothing", { "RateLimit-Policy": '"default";q=0;w=60' }, 1],
