@@ -174,6 +174,9 @@ function problemCode(address: string, level: number): string {
   return level === 1 ? (address.split(/[#/:]/).at(-1) ?? "") : "";
 }
 
+/** Flickr: `<err code="100" msg="Invalid API Key"/>`. */
+const SAID_IN_A_TAG = /\s(?:msg|message|text)=["'][^"'<]{1,200}["']/i;
+
 /** What a reader of a page would see of its beginning, and its title. */
 function visibleText(markup: string): string {
   let visible = "";
@@ -188,6 +191,7 @@ function visibleText(markup: string): string {
     const close = isHidden ? markup.indexOf("</", open) : open;
     const end = close === -1 ? -1 : markup.indexOf(">", close);
     if (end === -1) break;
+    if (!isHidden) visible += SAID_IN_A_TAG.exec(markup.slice(open, end))?.[0] ?? "";
     at = end + 1;
   }
   return visible;

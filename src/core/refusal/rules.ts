@@ -103,8 +103,11 @@ export const OF_A_DAY: Rule = {
   unless: w.A_VALUE,
 };
 
+/** By these alone nobody knows that the request is wrong. */
+const MUTE: Statuses = { only: [200, 403] };
+
 /** After all else, as "invalid request" is said of anything. GitHub, 403: "Missing or invalid User Agent string." */
-export const BAD_REQUEST: Rule = { ...REQUEST, on: { only: [200, 403] }, near: within(1, w.BAD_REQUEST) };
+export const BAD_REQUEST: Rule = { ...REQUEST, on: MUTE, near: within(1, w.BAD_VALUE), unless: w.ELSEWHERE };
 
 export const RULES: readonly Rule[] = [
   // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
@@ -155,12 +158,7 @@ export const RULES: readonly Rule[] = [
   // GitHub, 403: "You have exceeded a secondary rate limit." Linear, 400: "Rate limit exceeded"
   { ...RATE, on: USUAL, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
   // Bybit, 200: "Too many visits!" TomTom, 403: "Developer Over Qps"
-  {
-    ...RATE,
-    on: { not: [...CLEAR, 401] },
-    near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT),
-    unless: w.A_VALUE,
-  },
+  { ...RATE, on: VAGUE, near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT), unless: w.A_VALUE },
   // GeoNames, 200: "the hourly limit of 1000 credits for demo has been exceeded."
   {
     ...RATE,
@@ -176,6 +174,8 @@ export const RULES: readonly Rule[] = [
   { ...RIGHT, on: DENYING, near: within(5, w.NOT, w.RIGHT) },
   // Mailgun, 403: "Domain DOMAIN.TEST is not allowed to send"
   { ...RIGHT, on: DENYING, near: within(3, w.NOT, w.ALLOWED) },
+  // AccuRanker, 200: "Your plan does not include LLM API access"
+  { ...RIGHT, on: { only: [200] }, near: within(5, w.PLAN, w.NOT), unless: w.A_VALUE },
   // OpenAI, 403: "Country, region, or territory not supported"
   { ...PLACE, on: { only: [400, 401, 403, 451] }, near: within(5, w.PLACE, w.UNSERVED) },
   // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"

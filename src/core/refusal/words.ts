@@ -117,7 +117,7 @@ export const API_KEY: number = setOf(`
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
-  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive illegal
+  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned specified
   unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效
   失效 非法 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
@@ -128,7 +128,7 @@ export const CLOSED: number = setOf(`
   is_over cancel*`);
 export const AUTH: number = setOf(`
   authentication authorization authorisation auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
-export const BAD_REQUEST: number = setOf(`
+export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);
 export const RIGHT: number = setOf(`
