@@ -30,7 +30,7 @@ async function sent(
   const receiver = sampleReceiver({
     kind,
     chat: "@ops",
-    key: NEEDS_KEY.has(kind) ? { from: "env", variable: "OPS_KEY" } : undefined,
+    key: NEEDS_KEY.has(kind) ? { env: "OPS_KEY" } : undefined,
   });
   const environment = { OPS_URL: `${receiving.url}/${SECRET}`, OPS_KEY: KEY };
   return send(receiver, sampleMessage(), partsWith(environment, changes));
@@ -82,7 +82,7 @@ describe.each(RECEIVER_KINDS)("a receiver of kind %s", (kind) => {
   });
 
   test("is shown without its secrets", () => {
-    const receiver = sampleReceiver({ kind, chat: "@ops", key: { from: "env", variable: "OPS_KEY" } });
+    const receiver = sampleReceiver({ kind, chat: "@ops", key: { env: "OPS_KEY" } });
     const shown = dryRequest(receiver, sampleMessage());
     expect(shown).toContain("email is down");
     expect(shown).not.toContain(SECRET);
@@ -95,7 +95,7 @@ test.each([
   ["telegram", "https://api.telegram.org/bot<key>/sendMessage"],
   ["pagerduty", "https://events.pagerduty.com/v2/enqueue"],
 ] as const)("a dry request of kind %s names what it does not show", (kind, url) => {
-  const key = { from: "env", variable: "OPS_KEY" } as const;
+  const key = { env: "OPS_KEY" } as const;
   const receiver = sampleReceiver({ kind, key, ...(url.startsWith("https") && { url: undefined }) });
   expect(dryRequest(receiver, sampleMessage())).toContain(`: POST ${url}\n`);
 });
@@ -144,7 +144,7 @@ test("a receiver at an address that is denied is not reached", async () => {
 });
 
 test("a receiver whose URL cannot be read is tried again, and nobody is asked", async () => {
-  const receiver = sampleReceiver({ url: { from: "file", path: "/nowhere/url" } });
+  const receiver = sampleReceiver({ url: { file: "/nowhere/url" } });
   const delivery = await send(receiver, sampleMessage(), partsWith({}));
   expect(delivery).toMatchObject({ kind: "failed", waitMs: undefined });
   expect(delivery.detail).toContain("its file cannot be read");

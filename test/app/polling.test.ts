@@ -367,7 +367,7 @@ test("a pause that another replica heard of is kept by all, whoever polls the up
 });
 
 test("an upstream of the fleet whose key cannot be read is tried again every five seconds, until it can or is lost", async () => {
-  const auth = { kind: "bearer", secret: { from: "env", variable: "TEST_KEY" } } as const;
+  const auth = { kind: "bearer", secret: { env: "TEST_KEY" } } as const;
   const upstreams = ["ai", "maps"].map((name) => sampleUpstream({ name, auth }));
   const { polling, clock, environment, errors } = opened({
     upstreams: [...upstreams, sampleUpstream({ name: "free" })],

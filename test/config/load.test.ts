@@ -166,7 +166,7 @@ upstreams:
   });
   expect(loading.config.upstreams[0]).toMatchObject({
     url: "https://api.example.test/email/v2/things?page=1",
-    auth: { kind: "query", name: "api_key", secret: { from: "file", path: directory.file("key.txt") } },
+    auth: { kind: "query", name: "api_key", secret: { file: directory.file("key.txt") } },
     schedule: { expression: "*/30 * * * * *", source: "cron */30 * * * * *", longestGapMs: 30_000 },
     timeoutMs: 20_000,
     confirm: 0,
@@ -939,7 +939,7 @@ upstreams:
     const [a, b] = config.upstreams;
     expect(a).toMatchObject({
       url: "https://api.example.test/v2",
-      auth: { kind: "header", name: "X-Key", secret: { from: "env", variable: "TEST_KEY" } },
+      auth: { kind: "header", name: "X-Key", secret: { env: "TEST_KEY" } },
       headers: { "X-Team": "growth", "X-Region": "eu" },
       budgets: ["api"],
       schedule: { source: "every 15s" },

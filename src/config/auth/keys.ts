@@ -6,7 +6,7 @@ import { codec, headerName, matching, named, section, text } from "../keys/leave
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
-import { NEVER_LITERAL, source, sourceOf, sourceSection, writtenSource } from "./source.ts";
+import { NEVER_LITERAL, source, sourceSection } from "./source.ts";
 
 export const none: AuthKind<AuthOf<"none">> = {
   schema: codec(z.literal(true, { error: "true" }).describe("No key at all."), {
@@ -46,8 +46,8 @@ export const header: AuthKind<AuthOf<"header">> = {
       freeHeader,
     ).describe("Sent in a header of its own."),
     {
-      decode: ({ name, prefix, ...source }) => ({ kind: "header", name, prefix, secret: sourceOf(source) }),
-      encode: ({ name, prefix, secret }) => ({ name, prefix, ...writtenSource(secret) }),
+      decode: ({ name, prefix, ...secret }) => ({ kind: "header", name, prefix, secret }),
+      encode: ({ name, prefix, secret }) => ({ name, prefix, ...secret }),
     },
   ),
   header: ({ name }) => String(name).toLowerCase(),
@@ -64,8 +64,8 @@ export const query: AuthKind<AuthOf<"query">> = {
       `{ name: PARAMETER, env: NAME } or { name: PARAMETER, file: PATH }: ${NEVER_LITERAL}`,
     ).describe("Sent as a query parameter. It is kept out of every log, metric and page."),
     {
-      decode: ({ name, ...source }) => ({ kind: "query", name, secret: sourceOf(source) }),
-      encode: ({ name, secret }) => ({ name, ...writtenSource(secret) }),
+      decode: ({ name, ...secret }) => ({ kind: "query", name, secret }),
+      encode: ({ name, secret }) => ({ name, ...secret }),
     },
   ),
 };

@@ -3,7 +3,7 @@ import { looksLikeSecretParameter } from "../keys/credential-signs.ts";
 import { codec, filePath, httpUrl, list, matching, named, oneOf, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
-import { budgetName, namesOf, writtenNames } from "../keys/budget-name.ts";
+import { budgetName, writtenNames } from "../keys/budget-name.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
 import { NEVER_LITERAL, source } from "./source.ts";
 
@@ -72,7 +72,7 @@ export const oauth2: AuthKind<AuthOf<"oauth2">> = {
       kind: "oauth2",
       secret,
       // Its upstream has the budgets and the proxy of a token request that says nothing of them.
-      token: { ...token, url: new URL(url).href, budgets: namesOf(budget ?? []), proxy: "env" },
+      token: { ...token, url: new URL(url).href, budgets: [budget ?? []].flat(), proxy: "env" },
     }),
     encode: ({ secret, token: { budgets, ...token } }) => ({
       ...token,

@@ -1,15 +1,12 @@
 import type { SecretSource } from "../../core/config/config.ts";
 import { type z } from "zod";
-import { codec, filePath, matching, section } from "../keys/leaves.ts";
+import { filePath, matching, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
-import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
-
-/** A config says by one of these keys where a key is found. */
-export type WrittenSource = { readonly env?: string | undefined; readonly file?: string | undefined };
+import { exactlyOne, ruled } from "../keys/rules.ts";
 
 export const NEVER_LITERAL = "a key is never written in the config";
 
-type SourceKeys = Readonly<Record<keyof WrittenSource, z.ZodOptional<z.ZodType<string, string>>>>;
+type SourceKeys = Readonly<Record<keyof SecretSource, z.ZodOptional<z.ZodType<string, string>>>>;
 
 function sourceKeys(what: string, read: string): SourceKeys {
   const variable = matching(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "the name of an environment variable");
@@ -38,20 +35,5 @@ export function source(
   phrase = `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`,
   read?: string,
 ): z.ZodType<SecretSource> {
-  return codec(sourceSection({}, phrase, what, read), { decode: sourceOf, encode: writtenSource });
-}
-
-/** A mapping that has neither is refused by its rule: the variable without a name is never read. */
-export function sourceOf(keys: WrittenSource): SecretSource {
-  return sourceIn(keys) ?? { from: "env", variable: "" };
-}
-
-export function sourceIn(written: unknown): SecretSource | undefined {
-  const { env, file } = mappingOf(written);
-  if (typeof env === "string") return { from: "env", variable: env };
-  return typeof file === "string" ? { from: "file", path: file } : undefined;
-}
-
-export function writtenSource(source: SecretSource): WrittenSource {
-  return source.from === "env" ? { env: source.variable } : { file: source.path };
+  return sourceSection({}, phrase, what, read);
 }

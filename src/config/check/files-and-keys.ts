@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { SecretSource } from "../../core/config/config.ts";
 import { codeOf } from "../../core/text/escape.ts";
-import { sourceIn } from "../auth/source.ts";
 import { type Notes, walk } from "../keys/notes.ts";
+import { mappingOf } from "../keys/rules.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { certificatesIn, isCertificate } from "../../files/certificates.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
@@ -36,8 +36,9 @@ export function namedIn({ written, general, upstreams }: Parts): Named {
         ? typeof index === "number" && upstreams.has(index) && key !== "also"
         : section !== "defaults" && general !== undefined;
     if (!isValid) return;
-    const source = isSource ? sourceIn(value) : undefined;
-    if (source !== undefined) sources.push({ path, source });
+    const { env, file } = mappingOf(value);
+    if (isSource && typeof env === "string") sources.push({ path, source: { env } });
+    else if (isSource && typeof file === "string") sources.push({ path, source: { file } });
     if (isExpression && typeof value === "string") expressions.push({ path, pattern: value });
     if (kind !== undefined && kind !== "written" && typeof value === "string")
       files.push({ path, file: value, kind });
@@ -64,7 +65,7 @@ export async function openFilesAndKeys(
   const openKey = async ({ path, source }: Named["sources"][number]): Promise<readonly Complaint[]> => {
     const opening = await openSecret(source, environment, () => {});
     if (opening.kind === "refused") {
-      const at = [...path, source.from];
+      const at = [...path, ...Object.keys(source)];
       return opening.faults.map((fault) => complain(at, (nameOf) => `"${nameOf(at)}": ${fault}`));
     }
     const secret = await opening.what.read();

@@ -21,10 +21,6 @@ export const budgetName: z.ZodType<string, string> = noted(
   { isNeeded: true },
 );
 
-export function namesOf(written: string | readonly string[]): readonly string[] {
-  return typeof written === "string" ? [written] : written;
-}
-
 /** One name is written without a list. */
 export function writtenNames(names: readonly string[]): string | readonly string[] {
   return names.length === 1 && names[0] !== undefined ? names[0] : names;

@@ -8,6 +8,7 @@ import {
   parseAmount,
   parseDuration,
 } from "../../core/time/duration.ts";
+import { isList } from "../../core/exchange/json-value.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";
@@ -139,15 +140,17 @@ export function matching(pattern: RegExp, phrase: string): z.ZodType<string, str
   return z.string({ error: phrase }).regex(pattern, { error: phrase });
 }
 
-/** Text of which `fault` says what it must be; undefined for a valid one. */
+/** Text of which `fault` says what it must be; undefined for a valid one. Of that, the JSON Schema knows the pattern. */
 export function checked(
   fault: (text: string) => string | undefined,
   phrase: string,
+  pattern: string,
 ): z.ZodType<string, string> {
-  return z.string({ error: phrase }).superRefine((value, context) => {
+  const checkedText = z.string({ error: phrase }).superRefine((value, context) => {
     const message = fault(value);
     if (message !== undefined) context.addIssue({ code: "custom", message });
   });
+  return checkedText.meta({ pattern });
 }
 
 /** Relative to the config; read as an absolute path. */
@@ -175,7 +178,7 @@ export function pointer(phrase: string, { least }: { readonly least: 0 | 1 }): z
 }
 
 export function httpUrl(): z.ZodType<string, string> {
-  const url = checked(urlFault, "an http:// or https:// URL").meta({ pattern: URL_PATTERN });
+  const url = checked(urlFault, "an http:// or https:// URL", URL_PATTERN);
   return noted(url, { example: "https://unset.invalid" });
 }
 
@@ -184,24 +187,31 @@ export function list<Value, Written>(
   item: z.ZodType<Value, Written>,
   most: number,
   words: string,
-): z.ZodType<readonly Value[], readonly Written[]> {
+  such = "",
+): z.ZodArray<z.ZodType<Value, Written>> {
   return z
-    .array(item, { error: `a list of ${words}` })
+    .array(item, { error: `a list of ${words}${such}` })
     .max(most, { error: `a list of at most ${most} ${words}` });
 }
 
 /** A list with something in it. */
 export function filledList<Value, Written>(
-  item: z.ZodType<Value, Written>,
-  most: number,
-  words: string,
-  such = "",
+  ...given: Parameters<typeof list<Value, Written>>
 ): z.ZodType<readonly Value[], readonly Written[]> {
-  const one = words.replace(/(?:(?<=ss)e)?s$/, "");
-  return z
-    .array(item, { error: `a list of ${words}${such}` })
-    .max(most, { error: `a list of at most ${most} ${words}` })
-    .min(1, { error: `a list of at least one ${one}` });
+  const one = given[2].replace(/(?:(?<=ss)e)?s$/, "");
+  return list(...given).min(1, { error: `a list of at least one ${one}` });
+}
+
+/** One, or a list of them: it is read as a list. */
+export function oneOrMore<Value extends object | string | number>(
+  item: z.ZodType<Value>,
+  phrase: string,
+  ...given: readonly [most: number, words: string, such?: string]
+): z.ZodType<readonly Value[]> {
+  return codec(z.union([item, filledList(item, ...given)], { error: phrase }), {
+    decode: (written) => (isList(written) ? written : [written]),
+    encode: (items) => items,
+  });
 }
 
 export function oneOf<const Values extends readonly string[]>(

@@ -24,17 +24,11 @@ export function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** Joins the paths, and the queries. */
 export function joinUrl(base: string, path: string): string {
-  const url = new URL(base);
-  const [pathname = "", query] = splitAt(path, "?");
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}${pathname}`;
-  const queries = [url.search.slice(1), query ?? ""].filter((part) => part !== "");
-  url.search = queries.join("&");
-  return url.href;
+  return new URL(joinTemplate(base, path)).href;
 }
 
-/** How it is shown where the variables of the path are not filled in. */
+/** Joins the paths, and the queries. The variables of the path may not be filled in. */
 export function joinTemplate(base: string, path: string): string {
   const { origin, pathname, search } = new URL(base);
   // A default may contain a "?" of its own.
@@ -52,10 +46,6 @@ export function isCleartext(text: string): boolean {
   return protocol === "http:" && !isLoopback;
 }
 
-export function hasQueryParameter(url: string, name: string): boolean {
-  return new URL(url).searchParams.has(name);
-}
-
 function parseHttpUrl(text: string): URL | undefined {
   // The URL parser accepts spaces, tabs and a missing slash; a config may not have them.
   if (!/^https?:\/\/[^\s\\/?#]/i.test(text) || /[\s\\]/.test(text)) return undefined;
@@ -65,9 +55,4 @@ function parseHttpUrl(text: string): URL | undefined {
 
 function holdsSecretParameter(url: URL): boolean {
   return [...url.searchParams.keys()].some((name) => looksLikeSecretParameter(name));
-}
-
-function splitAt(text: string, separator: string): readonly string[] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }

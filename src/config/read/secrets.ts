@@ -16,22 +16,22 @@ export interface Secret {
  * when it is readable again: once for each change, not for each poll.
  */
 export async function openSecret(
-  source: SecretSource,
+  { env, file = "" }: SecretSource,
   environment: Environment,
   onWarning: (message: string) => void,
 ): Promise<Opened<Secret>> {
-  if (source.from === "env") {
-    const reading = readVariable(source.variable, environment);
+  if (env !== undefined) {
+    const reading = readVariable(env, environment);
     if (reading.kind === "unusable")
       return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
     return { kind: "opened", what: { read: () => reading.value } };
   }
-  const reading = await readKeyFile(source.path);
+  const reading = await readKeyFile(file);
   if (reading.kind === "unusable")
     return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
   const followed = new Followed(
     reading.value,
-    () => readKeyFile(source.path),
+    () => readKeyFile(file),
     (problem) =>
       onWarning(problem === undefined ? READABLE_AGAIN : `cannot read key, the last one is kept: ${problem}`),
   );
@@ -92,9 +92,7 @@ export function secretVariables(
   const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
   const inRequests = upstreams.flatMap(variablesInRequest);
   const ofReceivers = notify.flatMap(({ url, key }) => [url, key]);
-  const keys = [...sources, fleet?.redis.password, ...ofReceivers].flatMap((source) =>
-    source?.from === "env" ? [source.variable] : [],
-  );
+  const keys = [...sources, fleet?.redis.password, ...ofReceivers].flatMap((source) => source?.env ?? []);
   return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];
 }
 

@@ -28,9 +28,6 @@ function isControl(byte: number): boolean {
 }
 
 function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
-  let [line, lineStart] = [1, 0];
-  for (let index = 0; index < at; index += 1) {
-    if (bytes[index] === 0x0a) [line, lineStart] = [line + 1, index + 1];
-  }
-  return { line, column: at - lineStart + 1 };
+  const lines = Buffer.from(bytes.subarray(0, at)).toString("latin1").split("\n");
+  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
 }

@@ -1,9 +1,9 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { Budget, Rate } from "../../core/config/config.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
-import { codec, duration, filledList, named, percentage, section, wholeNumber } from "../keys/leaves.ts";
+import { codec, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
-import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { priceSchema, quotaSchema, spendSchema } from "./price.ts";
 
 /** A budget without its name, which is its key. */
@@ -30,22 +30,13 @@ const rate: z.ZodType<Rate> = codec(
 /** Two rates over the same window would be one metric series. */
 const differentWindows: Rule = {
   check: (rates, refuse) => {
-    const seen = new Set<number>();
-    for (const [index, rate] of itemsOf(rates).entries()) {
-      const perMs = parseDuration(String(mappingOf(rate)["per"]));
-      if (perMs === undefined) continue;
-      if (seen.has(perMs)) refuse([index, "per"], "must differ from the other rates of its budget");
-      seen.add(perMs);
-    }
+    const windows = itemsOf(rates).map((rate) => parseDuration(String(mappingOf(rate)["per"])));
+    for (const { at } of repeats(windows.map((perMs) => perMs && formatDuration(perMs))))
+      refuse([at, "per"], "must differ from the other rates of its budget");
   },
 };
 
-const rates: z.ZodType<readonly Rate[]> = codec(
-  z.union([rate, filledList(rate, 16, "rates")], {
-    error: "a rate, such as { requests: 60, per: 1m }, or a list of rates",
-  }),
-  { decode: (written) => ("perMs" in written ? [written] : written), encode: (rates) => rates },
-);
+const rates = oneOrMore(rate, "a rate, such as { requests: 60, per: 1m }, or a list of rates", 16, "rates");
 
 export const budgetSchema: z.ZodType<BudgetTerms> = noted(
   named(

@@ -10,7 +10,6 @@ import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import {
   byteSize,
-  codec,
   filledList,
   flag,
   headerName,
@@ -18,6 +17,7 @@ import {
   lowered,
   named,
   oneOf,
+  oneOrMore,
   pointer,
   section,
   text,
@@ -42,14 +42,12 @@ const code = z
 
 const status: z.ZodType<ExpectedStatus> = z.union([code, oneOf(STATUS_CLASSES)], { error });
 
-const statuses: z.ZodType<readonly ExpectedStatus[]> = codec(
-  z.union([status, filledList(status, MOST_STATUS, "status codes", ", such as [200]")], {
-    error: "a status code, a class such as 2xx, or a list of them, such as [200, 404]",
-  }),
-  {
-    decode: (written) => (typeof written === "object" ? written : [written]),
-    encode: (list) => list,
-  },
+const statuses = oneOrMore(
+  status,
+  "a status code, a class such as 2xx, or a list of them, such as [200, 404]",
+  MOST_STATUS,
+  "status codes",
+  ", such as [200]",
 );
 
 const refusal = section({

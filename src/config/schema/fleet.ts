@@ -33,7 +33,7 @@ const DEFAULT_PORT = 6_379;
 type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
 
 const url: z.ZodType<RedisUrl> = codec(
-  checked(redisUrlFault, "a redis:// or rediss:// URL").meta({ pattern: REDIS_URL_PATTERN }),
+  checked(redisUrlFault, "a redis:// or rediss:// URL", REDIS_URL_PATTERN),
   {
     decode: parseRedisUrl,
     encode: ({ tls, database, ...address }) =>

@@ -54,7 +54,8 @@ const link = noted(
   checked(
     (url) => (LINK_PATTERN.test(url) ? urlFault(url.replace(/#.*$/, "")) : LINK_PHRASE),
     LINK_PHRASE,
-  ).meta({ pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" }),
+    "^[Hh][Tt][Tt][Pp][Ss]?://",
+  ),
   { example: "https://unset.invalid" },
 );
 

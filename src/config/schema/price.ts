@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Quota } from "../../core/config/config.ts";
 import { type Price, type PricePart, UNITS_OF_MONEY, unitsOf } from "../../core/config/price.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
-import { codec, duration, filledList, matching, named, oneOf, pointer, section } from "../keys/leaves.ts";
+import { codec, duration, matching, named, oneOf, oneOrMore, pointer, section } from "../keys/leaves.ts";
 import { type Rule } from "../keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../keys/rules.ts";
 
@@ -61,14 +61,17 @@ const oneCurrency: Rule = {
 type WrittenPart = z.output<typeof part>;
 
 export const priceSchema: z.ZodType<Price> = codec(
-  z.union([part, ruled(filledList(part, MOST_PARTS, "parts of a price"), oneCurrency)], {
-    error: "a price, such as { per_request: 0.0001, currency: EUR }, or a list of prices that are added",
-  }),
+  ruled(
+    oneOrMore(
+      part,
+      "a price, such as { per_request: 0.0001, currency: EUR }, or a list of prices that are added",
+      MOST_PARTS,
+      "parts of a price",
+    ),
+    oneCurrency,
+  ),
   {
-    decode: (written) => {
-      const parts = Array.isArray(written) ? written : [written];
-      return { currency: parts[0]?.currency ?? "", parts: parts.map(partOf) };
-    },
+    decode: (parts) => ({ currency: parts[0]?.currency ?? "", parts: parts.map(partOf) }),
     encode: ({ currency, parts }) => parts.map((each) => writtenPart(each, currency)),
   },
 );

@@ -9,7 +9,7 @@ import {
 } from "../../core/config/config.ts";
 import type { Price } from "../../core/config/price.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
-import { namesOf, writtenNames } from "../keys/budget-name.ts";
+import { writtenNames } from "../keys/budget-name.ts";
 import { encoded } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 import { joinTemplate, joinUrl } from "../keys/upstream-url.ts";
@@ -41,7 +41,6 @@ export function upstreamOf(
     baseUrl: base,
     path,
     auth,
-    budget,
     every,
     cron,
     timeZone,
@@ -53,7 +52,7 @@ export function upstreamOf(
   } = keys;
   const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
   if (schedule === undefined) return undefined;
-  const budgets = namesOf(budget);
+  const { budgets } = same;
   const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);
   // Where two have one, it is to say which counts: see `unpricedFault`.
   const price = same.price ?? (ofBudgets.length === 1 ? ofBudgets[0] : undefined);
@@ -66,7 +65,6 @@ export function upstreamOf(
     }),
     ...(same.body && !("file" in same.body) && { body: bodyOf(mappingOf(writtenBody)) }),
     auth: withTokenOf(auth, budgets, same.proxy),
-    budgets,
     schedule,
     timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
     expect: {
@@ -82,9 +80,17 @@ export function upstreamOf(
 /** An upstream is shown as a config would say it, but with its whole URL, and with its schedule as it is triggered. */
 export function writtenUpstream(upstream: Upstream): object {
   const { name, url, schedule, budgets } = upstream;
-  const keys = encoded(upstreamSchema, { ...upstream, budget: writtenNames(budgets) });
+  const keys = mappingOf(encoded(upstreamSchema, upstream));
   const [, cron, timeZone] = /^((?:\S+ ){5}\S+)(?: (.*))?$/.exec(schedule.expression) ?? [];
-  return { name, url, ...mappingOf(keys), schedule: schedule.source, cron, time_zone: timeZone };
+  return {
+    name,
+    url,
+    ...keys,
+    budget: writtenNames(budgets),
+    schedule: schedule.source,
+    cron,
+    time_zone: timeZone,
+  };
 }
 
 /** A token request counts against its upstream's budgets where it names none, and takes the same proxy. */

@@ -43,20 +43,17 @@ type ScheduleKeys = Readonly<
 >;
 
 export const scheduleKeys: ScheduleKeys = {
-  every: noted(checked(everyFault, EVERY_PHRASE), { isNeeded: true })
-    .meta({ pattern: durationsPattern(LEGAL_PERIODS_MS) })
+  every: noted(checked(everyFault, EVERY_PHRASE, durationsPattern(LEGAL_PERIODS_MS)), { isNeeded: true })
     .optional()
     .describe(
       "The period: seconds that divide 60, minutes that divide 60, or hours that divide 24. Its phase comes from the name.",
     ),
-  cron: noted(checked(cronFault, CRON_PHRASE), { isNeeded: true })
-    .meta({ pattern: CRON_PATTERN })
+  cron: noted(checked(cronFault, CRON_PHRASE, CRON_PATTERN), { isNeeded: true })
     .optional()
     .describe(
       "Instead of every: 5 or 6 fields (seconds first) in UTC or time_zone; numbers, names such as MON and JAN, lists, ranges, steps, or @hourly, @daily, @weekly, @monthly, @yearly. Days must match both day fields.",
     ),
-  time_zone: noted(checked(zoneFault, ZONE_PHRASE), { isNeeded: true })
-    .meta({ pattern: TIME_ZONE_PATTERN })
+  time_zone: noted(checked(zoneFault, ZONE_PHRASE, TIME_ZONE_PATTERN), { isNeeded: true })
     .optional()
     .describe(
       "In which cron is read, instead of UTC; every is the same in all. At a change of daylight saving, a fixed hour that is skipped or comes twice is polled once, and what runs in every hour runs on.",

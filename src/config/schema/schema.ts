@@ -33,9 +33,8 @@ const hostName = matching(
   "a host's name or address without a port, such as pacewatch.example, or * for any",
 );
 
-const network = checked((value) => (isNetwork(value) ? undefined : NETWORK_PHRASE), NETWORK_PHRASE).meta({
-  pattern: NETWORK_PATTERN,
-});
+const networkFault = (text: string): string | undefined => (isNetwork(text) ? undefined : NETWORK_PHRASE);
+const network = checked(networkFault, NETWORK_PHRASE, NETWORK_PATTERN);
 
 function isNetwork(text: string): boolean {
   const [address = "", length, more] = text.split("/");

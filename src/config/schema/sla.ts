@@ -64,8 +64,7 @@ export const slaSchema: z.ZodType<Sla> = named(
     claim_within: duration(DAY_MS, 366 * DAY_MS, "30d")
       .optional()
       .describe("How long after the end of a month a credit can be claimed."),
-    time_zone: checked(zoneFault, WHOLE_HOURS_PHRASE)
-      .meta({ pattern: TIME_ZONE_PATTERN })
+    time_zone: checked(zoneFault, WHOLE_HOURS_PHRASE, TIME_ZONE_PATTERN)
       .optional()
       .describe("In which its months and days begin, instead of UTC."),
   }),

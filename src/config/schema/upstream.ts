@@ -25,6 +25,7 @@ import {
   name,
   named,
   oneOf,
+  oneOrMore,
   percentage,
   section,
   wholeNumber,
@@ -33,7 +34,7 @@ import { type Rule, noted } from "../keys/notes.ts";
 import { PATH_PATTERN, PROXY_PATTERN } from "../keys/patterns.ts";
 import { atMostOne, exactlyOne, itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
-import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
+import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, noBodyOfHead, requestKeys } from "./request.ts";
 import { priceSchema } from "./price.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
@@ -77,7 +78,7 @@ const freeParameter: Rule = {
     const { name: parameter } = mappingOf(mappingOf(auth)["query"]);
     if (typeof parameter !== "string" || typeof base !== "string" || typeof path !== "string") return;
     if (urlFault(base) !== undefined || pathFault(path) !== undefined) return;
-    if (!hasQueryParameter(joinUrl(base, path), parameter)) return;
+    if (!new URL(joinUrl(base, path)).searchParams.has(parameter)) return;
     refuse(["auth", "query", "name"], "must be a parameter that base_url and path do not have yet");
   },
 };
@@ -107,12 +108,13 @@ const tls: z.ZodType<Tls> = named(
   {},
 );
 
-const proxy: z.ZodType<Proxy> = checked((value) => {
-  const fault = value === "env" || value === "none" ? undefined : urlFault(value);
+function proxyFault(proxy: Proxy): string | undefined {
+  const fault = proxy === "env" || proxy === "none" ? undefined : urlFault(proxy);
   return fault === undefined ? undefined : `env, none or ${fault}`;
-}, "env, none or a URL").meta({ pattern: PROXY_PATTERN });
+}
 
-const requestPath = noted(checked(pathFault, "a path that begins with /").meta({ pattern: PATH_PATTERN }), {
+const proxy = checked(proxyFault, "env, none or a URL", PROXY_PATTERN);
+const requestPath = noted(checked(pathFault, "a path that begins with /", PATH_PATTERN), {
   example: "/unset",
   isSecret: true,
 });
@@ -140,9 +142,7 @@ const shared = {
     .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
   budget: noted(
     ruled(
-      z.union([budgetName, filledList(budgetName, MOST_BUDGETS, "budgets")], {
-        error: "the name of a budget, or a list of names",
-      }),
+      oneOrMore(budgetName, "the name of a budget, or a list of names", MOST_BUDGETS, "budgets"),
       differentBudgets,
     ),
     { isNeeded: true },
@@ -249,12 +249,11 @@ const aSchedule: Rule = { ...exactlyOne(...SCHEDULE_KEYS), jsonSchema: { not: { 
 /** The keys of an upstream, as they are inside. */
 export type UpstreamKeys = Omit<
   Upstream,
-  "url" | "pathTemplate" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses" | "expect"
+  "url" | "pathTemplate" | "schedule" | "timeoutMs" | "denyAddresses" | "expect"
 > & {
   readonly expect: ExpectKeys;
   readonly baseUrl: string;
   readonly path: string;
-  readonly budget: string | readonly string[];
   readonly every: string | undefined;
   readonly cron: string | undefined;
   readonly timeZone: string | undefined;
@@ -271,6 +270,7 @@ export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
   {
     timeout: "timeoutMs",
     degraded_above: "degradedAboveMs",
+    budget: "budgets",
   },
 );
 

@@ -39,9 +39,8 @@ export type Budget = {
   readonly price?: Price | undefined;
 };
 
-export type SecretSource =
-  | { readonly from: "env"; readonly variable: string }
-  | { readonly from: "file"; readonly path: string };
+/** Where a key is found: exactly one of them, the name of a variable or a file. */
+export type SecretSource = { readonly env?: string | undefined; readonly file?: string | undefined };
 
 export type Auth =
   | { readonly kind: "none" }

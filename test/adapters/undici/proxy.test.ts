@@ -16,7 +16,7 @@ import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const made = certificates();
 const trusting = { ...NO_TLS_FILES, caFile: made.ca.certFile };
-const secret = { from: "env", variable: "X" } as const;
+const secret = { env: "X" } as const;
 const withKey = { auth: { kind: "bearer", secret } } as const;
 const credential = (): Promise<string> => Promise.resolve("test-key-upstream");
 

@@ -15,7 +15,7 @@ import {
   startUpstream,
 } from "./polling.ts";
 
-const secret = { from: "env", variable: "X" } as const;
+const secret = { env: "X" } as const;
 const KEY = "test-key-+/=&%20é";
 
 const giving =

@@ -9,7 +9,7 @@ import { VirtualClock } from "../../support/virtual/clock.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, startProbe, startUpstream } from "./polling.ts";
 
 const { signal } = new AbortController();
-const secret = { from: "env", variable: "X" } as const;
+const secret = { env: "X" } as const;
 const BODY = Buffer.from('{"max_tokens":1,"text":"zwölf"}\r\n\r\nGET / HTTP/1.1\r\n\r\n');
 const JSON_PAYLOAD = { type: "application/json", bytes: BODY };
 

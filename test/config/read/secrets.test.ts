@@ -21,7 +21,7 @@ async function opened(...given: Parameters<typeof openSecret>): Promise<Secret> 
 const quiet = (): void => {};
 
 describe("a key in a variable", () => {
-  const source = { from: "env", variable: "TEST_KEY" } as const;
+  const source = { env: "TEST_KEY" } as const;
 
   test("is read without the line end that came with it", async () => {
     const secret = await opened(source, { TEST_KEY: " test-key-1\n" }, quiet);
@@ -48,7 +48,7 @@ describe("a key in a variable", () => {
   });
 
   test("whose name is a key that was pasted there is not named", async () => {
-    const pasted = { from: "env", variable: "sk_test_key_1234" } as const;
+    const pasted = { env: "sk_test_key_1234" } as const;
     expect(await refusalOf(pasted, {}, quiet)).toBe("cannot read key: the variable named here is not set");
   });
 });
@@ -57,7 +57,7 @@ describe("a key in a file", () => {
   test("rotates without a restart", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("test-key-1\n", "key");
-    const secret = await opened({ from: "file", path }, {}, quiet);
+    const secret = await opened({ file: path }, {}, quiet);
     expect(await secret.read()).toBe("test-key-1");
     await directory.write("test-key-2\n", "key");
     expect(await secret.read()).toBe("test-key-2");
@@ -66,10 +66,7 @@ describe("a key in a file", () => {
   test("is read once at a time, however many ask and wait: it may be on a file system that hangs", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("test-key-1", "key");
-    const secrets = [
-      await opened({ from: "file", path }, {}, quiet),
-      await opened({ from: "file", path }, {}, quiet),
-    ];
+    const secrets = [await opened({ file: path }, {}, quiet), await opened({ file: path }, {}, quiet)];
     const underWay = (): number =>
       process.getActiveResourcesInfo().filter((name) => name.startsWith("FSReq")).length;
     const before = underWay();
@@ -82,7 +79,7 @@ describe("a key in a file", () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("test-key-1", "key");
     const warnings: string[] = [];
-    const secret = await opened({ from: "file", path }, {}, (message) => warnings.push(message));
+    const secret = await opened({ file: path }, {}, (message) => warnings.push(message));
     await rm(path);
     expect([await secret.read(), await secret.read(), await secret.read()]).toEqual(
       Array(3).fill("test-key-1"),
@@ -104,27 +101,27 @@ describe("a key in a file", () => {
     await directory.write("test-key-1", "..one/key");
     await symlink("..one", directory.file("..data"));
     await symlink("..data/key", directory.file("key"));
-    const secret = await opened({ from: "file", path: directory.file("key") }, {}, quiet);
+    const secret = await opened({ file: directory.file("key") }, {}, quiet);
     expect(await secret.read()).toBe("test-key-1");
   });
 
   test("that cannot be read at the start is refused, without its path", async () => {
     await using directory = await ConfigDirectory.create();
-    expect(await refusalOf({ from: "file", path: directory.file("nowhere") }, {}, quiet)).toBe(
+    expect(await refusalOf({ file: directory.file("nowhere") }, {}, quiet)).toBe(
       "cannot read key: its file cannot be read: there is no such file",
     );
-    expect(await refusalOf({ from: "file", path: directory.path }, {}, quiet)).toBe(
+    expect(await refusalOf({ file: directory.path }, {}, quiet)).toBe(
       "cannot read key: its file cannot be read: it is a directory",
     );
-    expect(await refusalOf({ from: "file", path: "/dev/zero" }, {}, quiet)).toBe(
+    expect(await refusalOf({ file: "/dev/zero" }, {}, quiet)).toBe(
       "cannot read key: its file cannot be read: it is a device, not a file",
     );
     const long = await directory.write("k".repeat(70_000), "long");
-    expect(await refusalOf({ from: "file", path: long }, {}, quiet)).toBe(
+    expect(await refusalOf({ file: long }, {}, quiet)).toBe(
       "cannot read key: its file cannot be read: it is longer than 64KiB",
     );
     const binary = await directory.write(Uint8Array.of(0xff, 0xfe, 0x00), "binary");
-    expect(await refusalOf({ from: "file", path: binary }, {}, quiet)).toBe(
+    expect(await refusalOf({ file: binary }, {}, quiet)).toBe(
       "cannot read key: its file must contain one line of printable ASCII characters, received others",
     );
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Auth } from "../../../src/core/config/config.ts";
 import { clockSkewIn } from "../../../src/core/poll/clock-skew.ts";
 
-const secret = { from: "env", variable: "X" } as const;
+const secret = { env: "X" } as const;
 const AWS: Auth = { kind: "aws", service: "ses", region: "eu-central-1", accessKeyId: secret, secret };
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
 

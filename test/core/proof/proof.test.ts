@@ -132,7 +132,7 @@ describe("token requests", () => {
     proxy: "env",
     caFile: undefined,
   } as const;
-  const auth = { kind: "oauth2", secret: { from: "env", variable: "CLIENT_SECRET" }, token } as const;
+  const auth = { kind: "oauth2", secret: { env: "CLIENT_SECRET" }, token } as const;
 
   function demands(given: Parameters<typeof prove>[0]): readonly string[] {
     return prove(given).budgets.flatMap(({ rates }) =>

@@ -3,7 +3,7 @@ import { type Behaviour, briefly, replies } from "./behaviour.ts";
 import { serving } from "./stage.ts";
 
 const greeting = serving(replies(answer("{}")));
-const withKey = { auth: { kind: "bearer", secret: { from: "file", path: "key" } } } as const;
+const withKey = { auth: { kind: "bearer", secret: { file: "key" } } } as const;
 
 /** Nothing is wrong with the upstream: what is wrong here must not be called its fault. */
 export const OWN_FAULTS: readonly Behaviour[] = [

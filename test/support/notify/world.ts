@@ -16,7 +16,7 @@ export function sampleReceiver(changes: Partial<Receiver> = {}): Receiver {
   return {
     name: "ops",
     kind: "webhook",
-    url: { from: "env", variable: "OPS_URL" },
+    url: { env: "OPS_URL" },
     key: undefined,
     chat: undefined,
     on: RECEIVER_EVENTS,
