@@ -49,7 +49,7 @@ export class AppReload implements AsyncDisposable {
   constructor({ config, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
     this.#proof = proof;
-    this.#last = { digest, parts: files, refused: undefined };
+    this.#last = { digest, files, refusedAtMs: undefined };
     this.#parts = parts;
     this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
   }
@@ -100,12 +100,12 @@ export class AppReload implements AsyncDisposable {
     const { digest, files, parts } = loaded;
     if (fault !== undefined) {
       this.#status = { ...this.#status, successful: false, fault };
-      this.#last = { digest, parts, refused: { files, atMs: clock.now() } };
+      this.#last = { digest, files, refusedAtMs: clock.now() };
       this.#logRefusal(faults.filter((fault) => !this.#told.has(fault)));
       return { kind: "refused", faults };
     }
     this.#told.clear();
-    this.#last = { digest, parts, refused: undefined };
+    this.#last = { digest, files: parts, refusedAtMs: undefined };
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
     const changes = changesOf(before, this.#config);
     log.info({ upstreams: this.#config.upstreams.length, changes }, "config reloaded");

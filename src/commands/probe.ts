@@ -23,6 +23,7 @@ import { Quotas } from "../core/budget/quotas.ts";
 import { formatMoney, mostOf } from "../core/config/price.ts";
 import type { StateStore } from "../core/history/state.ts";
 import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
+import { humanLatency } from "../core/status/humanize.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
 import { LeaseQueue } from "../engine/poll/lease-queue.ts";
@@ -200,7 +201,7 @@ async function awaitLease(
     const waitMs = decision.untilMs - clock.now();
     if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {
       const why = "this process does not know what was sent just before it started";
-      err(`${name}: waiting ${formatMs(waitMs)} for its budget (${why})`);
+      err(`${name}: waiting ${humanLatency(waitMs)} for its budget (${why})`);
     }
     await clock.sleep(waitMs, signal);
   }
@@ -212,7 +213,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
   const slow = poll.degraded ? ", slow" : "";
   return [
-    `${upstream.name}  ${outcome}${slow}  ${status}  in ${formatMs(poll.durationMs)}`,
+    `${upstream.name}  ${outcome}${slow}  ${status}  in ${humanLatency(poll.durationMs)}`,
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
@@ -251,8 +252,9 @@ function asJson({ upstream, poll, limits }: Result): object {
 function streamLines(stream: StreamMeasures | undefined): readonly string[] {
   if (stream === undefined) return [];
   const { events, bytes, firstEventMs, longestGapMs } = stream;
-  const first = firstEventMs === undefined ? [] : [`the first that counts after ${formatMs(firstEventMs)}`];
-  const gap = longestGapMs === undefined ? [] : [`the longest gap ${formatMs(longestGapMs)}`];
+  const first =
+    firstEventMs === undefined ? [] : [`the first that counts after ${humanLatency(firstEventMs)}`];
+  const gap = longestGapMs === undefined ? [] : [`the longest gap ${humanLatency(longestGapMs)}`];
   return [[`${counted(events, "event")} in ${bytes} B`, ...first, ...gap].join(", ")];
 }
 
@@ -280,14 +282,8 @@ export function phaseBars(phasesMs: PhaseTimesMs): readonly string[] {
   return happened.map(({ words, beforeMs, ms }) => {
     const offset = totalMs === 0 ? 0 : Math.floor((beforeMs / totalMs) * BAR_CELLS);
     const bar = totalMs === 0 ? "" : barOf((ms / totalMs) * BAR_CELLS);
-    return `${words.padEnd(columns)} ${formatMs(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
+    return `${words.padEnd(columns)} ${humanLatency(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
   });
-}
-
-export function formatMs(ms: number): string {
-  if (ms < 10) return `${ms.toFixed(2)} ms`;
-  if (ms < 1_000) return `${ms.toFixed(0)} ms`;
-  return `${(ms / 1_000).toFixed(2)} s`;
 }
 
 /** At least an eighth of a cell, so that every phase shows. */

@@ -6,10 +6,10 @@ import { readRegularFile } from "../files/regular-file.ts";
 export type LastReload = {
   /** Of the config's content. */
   readonly digest: string;
-  /** The files whose content is a part of the config. */
-  readonly parts: Marks;
-  /** Where it was refused: the files that the config names, and when, on the clock. */
-  readonly refused: { readonly files: Marks; readonly atMs: number } | undefined;
+  /** The files whose content is a part of the config; where it was refused, all that the config names. */
+  readonly files: Marks;
+  /** On the clock, where it was refused. */
+  readonly refusedAtMs: number | undefined;
 };
 
 /** The config changed; or it is the same that was refused, and it is tried again. */
@@ -30,8 +30,8 @@ const SETTLE_MS = 250;
 const TRY_AGAIN_AFTER_MS = 10_000;
 
 /**
- * Looks at the config's file and at those that are parts of it, and while a reload is refused also at the files that the config names. It looks by itself,
- * as events miss what a network file system or a link to another directory brings.
+ * Looks at the config's file and at those that are parts of it, and while a reload is refused also at the files that the
+ * config names. It looks by itself, as events miss what a network file system or a link to another directory brings.
  */
 export class ConfigWatch implements AsyncDisposable {
   readonly #path: string;
@@ -74,15 +74,13 @@ export class ConfigWatch implements AsyncDisposable {
   async #cause(): Promise<WatchCause | undefined> {
     const { clock, last } = this.#options;
     if (await this.#isAnother()) return "changed";
-    const { refused, parts } = last();
-    if (refused === undefined) {
-      if (!(await hasChanged(parts))) return undefined;
-      // It may be being written.
-      await clock.sleep(SETTLE_MS, this.#signal);
-      return "changed";
-    }
-    const isDue = clock.now() - refused.atMs >= TRY_AGAIN_AFTER_MS;
-    return isDue || (await hasChanged(refused.files)) ? "again" : undefined;
+    const { refusedAtMs, files } = last();
+    if (refusedAtMs !== undefined && clock.now() - refusedAtMs >= TRY_AGAIN_AFTER_MS) return "again";
+    if (!(await hasChanged(files))) return undefined;
+    if (refusedAtMs !== undefined) return "again";
+    // It may be being written.
+    await clock.sleep(SETTLE_MS, this.#signal);
+    return "changed";
   }
 
   /** Only another content counts: not a touch, nor one that a reload has read already. */

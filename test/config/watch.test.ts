@@ -31,7 +31,7 @@ class Scene implements AsyncDisposable {
 
   constructor(path: string, running: string) {
     this.#path = path;
-    this.#last = { digest: digestOf(Buffer.from(running)), parts: new Map(), refused: undefined };
+    this.#last = { digest: digestOf(Buffer.from(running)), files: new Map(), refusedAtMs: undefined };
     const clock: Clock = {
       now: () => this.#clock.now(),
       wallNow: () => this.#clock.wallNow(),
@@ -57,11 +57,11 @@ class Scene implements AsyncDisposable {
 
   /** As somebody else may ask for it. */
   async reload(): Promise<string> {
-    const files = await marksOf(this.refuseWith ?? []);
+    const files = await marksOf(this.refuseWith ?? this.parts);
     const text = await readFile(this.#path, "utf8").catch(() => UNREADABLE);
-    const refused = this.refuseWith && { files, atMs: this.#clock.now() };
+    const refusedAtMs = this.refuseWith && this.#clock.now();
     const digest = text === UNREADABLE ? UNREADABLE : digestOf(Buffer.from(text));
-    this.#last = { digest, parts: await marksOf(this.parts), refused };
+    this.#last = { digest, files, refusedAtMs };
     return text;
   }
 
