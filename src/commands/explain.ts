@@ -80,31 +80,23 @@ async function read(file: string, err: (text: string) => void): Promise<Uint8Arr
 type Answered = Extract<Exchange, { readonly kind: "answered" }>;
 type Answer = { readonly head: AnswerHead; readonly body: Uint8Array };
 
-const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: (.*))?$/;
+/** A status line, headers and an empty line. */
+const HEAD = /HTTP\/\d(?:\.\d)? (\d{3})(?: (.*))?(?:\r?\n|$)((?:.+(?:\r?\n|$))*)(?:\r?\n)?/y;
 
 /** The last answer of the file: before it, a proxy, a 100 or a redirect may have answered. */
 function parseAnswer(bytes: Uint8Array): Answer | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   let answer: Answer | undefined;
-  for (let at = 0; STATUS_LINE.test(lineAt(text, at).line);) {
-    const [, status, reasonPhrase = ""] = STATUS_LINE.exec(lineAt(text, at).line) ?? [];
-    const headers: (readonly [string, string])[] = [];
-    at = lineAt(text, at).next;
-    for (let { line, next } = lineAt(text, at); ; { line, next } = lineAt(text, at)) {
-      at = next;
-      if (line === "") break;
-      const colon = line.indexOf(":");
-      if (colon > 0) headers.push([line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]);
-    }
-    answer = { head: { status: Number(status), reasonPhrase, headers }, body: bytes.subarray(at) };
+  HEAD.lastIndex = 0;
+  for (let found = HEAD.exec(text); found !== null; found = HEAD.exec(text)) {
+    const [, status, reasonPhrase = "", lines = ""] = found;
+    const headers = [...lines.matchAll(/^([^:\r\n]+):(.*)$/gm)].map(
+      ([, name = "", value = ""]) => [name.trim().toLowerCase(), value.trim()] as const,
+    );
+    const head = { status: Number(status), reasonPhrase, headers };
+    answer = { head, body: bytes.subarray(HEAD.lastIndex) };
   }
   return answer === undefined ? undefined : { ...answer, body: decoded(answer) };
-}
-
-function lineAt(text: string, at: number): { readonly line: string; readonly next: number } {
-  const end = text.indexOf("\n", at);
-  const line = text.slice(at, end === -1 ? text.length : end).replace(/\r$/, "");
-  return { line, next: end === -1 ? text.length : end + 1 };
 }
 
 /** With `--compressed`, curl has decoded it already, and leaves the header. */

@@ -1049,9 +1049,14 @@ upstreams: [{ name: a }, { name: b }]
   test("is refused where it would be too much to check", async () => {
     const labels = Array.from({ length: 1000 }, (_, index) => `l${index}: v`).join(", ");
     const upstreams = Array.from({ length: 1000 }, (_, index) => `{ name: u${index} }`).join(", ");
+    const shared = "base_url: https://a.example.test, auth: { none: true }, budget: api, every: 1h";
     expect(
-      await refusals(`budgets: {}\ndefaults: { labels: { ${labels} } }\nupstreams: [${upstreams}]\n`),
-    ).toEqual(['2:11: "defaults" must have at most 500000 values, counted for each upstream']);
+      await refusals(
+        `budgets: { api: { rate: { requests: 6000, per: 1m } } }\ndefaults: { ${shared}, labels: { ${labels} } }\nupstreams: [${upstreams}]\n`,
+      ),
+    ).toEqual([
+      '3:12: "upstreams" must be fewer: with all that they have from defaults, also and each, a config may have at most 600000 values',
+    ]);
   });
 });
 
@@ -1185,8 +1190,8 @@ upstreams:
       `budgets: { api: { rate: { requests: 6000, per: 1m } } }\nupstreams: [{ ${upstream}, labels: { ${labels} }, also: [${also}] }]\n`,
     );
     expect(said).toEqual([
+      expect.stringMatching(/^2:12: "upstreams" must be fewer: with all that they have from/),
       expect.stringMatching(/"upstreams\[0\]\.also" must be a list of at most 20 further paths/),
-      expect.stringMatching(/"upstreams\[0\]\.also" must be shorter/),
     ]);
   });
 });

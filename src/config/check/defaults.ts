@@ -4,15 +4,13 @@ import { SCHEDULE_KEYS } from "../schema/schedule.ts";
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SHARED_KEYS } from "../schema/upstream.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { leftOver, madeOf } from "./each.ts";
-import { type Complaint, complain, complainOfValue } from "./faults.ts";
-
-const DEFAULTS: Path = ["defaults"];
+import { type Complaint, complainOfValue } from "./faults.ts";
 
 /** Their keys are independent, so an upstream adds its own. The keys of auth and tls belong together. */
 const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "objective", "labels", "links"]);
 
-/** More would take seconds to check. */
-const MAX_VALUES = 500_000;
+/** More would take many seconds to check. */
+const MAX_VALUES = 600_000;
 
 /** These keys speak of the answer of one path, and an answer of one says nothing about that of another. */
 const OF_ONE_PATH = wordSet(
@@ -36,43 +34,37 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
   const [defaults, upstreams] = [childOf(tree, "defaults"), childOf(tree, "upstreams")];
   if (tree.kind !== "map" || upstreams?.kind !== "list") return { tree, complaints: [], writtenAt: [] };
   const complaints: Complaint[] = [];
-  const isTooLarge = defaults !== undefined && valuesIn(defaults) * upstreams.items.length > MAX_VALUES;
-  if (isTooLarge) {
-    const must = `"defaults" must have at most ${MAX_VALUES} values, counted for each upstream`;
-    complaints.push(complain(DEFAULTS, must));
-  }
   const items: Tree[] = [];
   const writtenAt: Path[] = [];
   let valuesLeft = MAX_VALUES;
   const add = (upstream: Tree, at: Path): void => {
+    valuesLeft -= valuesIn(upstream);
+    if (valuesLeft < 0) return;
     items.push(upstream);
     writtenAt.push(at);
   };
+  // An upstream may have from defaults that cannot be read what it seems to lack, so nothing is said about it.
+  const isKnown = defaults === undefined || defaults.kind === "map";
   for (const [index, written] of upstreams.items.entries()) {
     const path = ["upstreams", index];
-    const isKnown = defaults === undefined || (defaults.kind === "map" && !isTooLarge);
-    // An upstream may have from defaults that cannot be read what it seems to lack, so nothing is said about it.
     const template =
       written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
     const made = template.kind === "map" ? madeOf(template, environment) : [];
     if (made.length === 0) add(template, path);
     for (const upstream of made) {
+      if (valuesLeft < 0) break;
       add(upstream, path);
-      const also = itemsOf(childOf(upstream, "also"));
-      const further = also.length + (upstream === made[0] ? 0 : 1);
-      if (further === 0) continue;
-      valuesLeft -= valuesIn(upstream) * further;
-      if (valuesLeft < 0) {
-        const at = ["upstreams", items.length - 1, also.length > 0 ? "also" : "each"];
-        const must = `must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
-        complaints.push(complainOfValue(at, must));
-        break;
-      }
-      for (const [at, entry] of also.entries()) {
+      for (const [at, entry] of itemsOf(childOf(upstream, "also")).entries()) {
         // An entry that is no mapping is refused where it stands in `also`.
         if (entry.kind === "map") add(completed(furtherOf(entry, upstream), defaults), [...path, "also", at]);
       }
     }
+  }
+  if (valuesLeft < 0) {
+    const must = `must be fewer: with all that they have from defaults, also and each, a config may have at most ${MAX_VALUES} values`;
+    complaints.push(complainOfValue(["upstreams"], must));
+    // To check the others would take seconds, for a config that is refused.
+    items.length = 1;
   }
   const all: Tree = {
     ...tree,
@@ -80,6 +72,7 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
   };
   return { tree: all, complaints: [...complaints, ...leftOver(all)], writtenAt };
 }
+
 /** An entry of `also` with what it has from its upstream. */
 function furtherOf(entry: MapTree, upstream: MapTree): MapTree {
   // A key that is not known here is refused where it stands in `also`.
