@@ -3,16 +3,17 @@
 import type { BodyAssertion, RequestBody, Upstream } from "../../core/config/config.ts";
 import { readContract } from "../../core/contract/read.ts";
 import { digestOf } from "../../files/mark.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
 import type { Fault } from "../read/fault.ts";
 import { nameOfPath } from "../read/wording.ts";
 import { readYaml } from "../read/yaml.ts";
 import { MOST_BODY_BYTES } from "../schema/request.ts";
 import { type Complaint, complain, complainOfKey, complainOfValue, faultsOf } from "./faults.ts";
-import { filesOfKind, type Named } from "./files-and-keys.ts";
+import { type Named, type ReadFile, readNamedFile } from "./files-and-keys.ts";
 import { plainOf } from "./plain.ts";
 
-const MAX_SCHEMA_BYTES = 1024 * 1024;
+const MOST_BYTES = { contract: 1024 * 1024, body: MOST_BODY_BYTES };
 
 type Contract = NonNullable<BodyAssertion["contract"]>;
 type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
@@ -40,9 +41,19 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
     if (fault !== undefined)
       complaints.push(complainOfValue(path, `must be an expression that RE2 knows: ${fault}`));
   }
-  for await (const { file, bytes, complaints: why } of filesOfKind(named, "contract", MAX_SCHEMA_BYTES)) {
+  const seen = new Set<string>();
+  for (const { file, path, kind } of named.files) {
+    // However many upstreams name it, it is told of where it is named first.
+    if ((kind !== "contract" && kind !== "body") || seen.has(kind + file)) continue;
+    seen.add(kind + file);
+    const read: ReadFile = (name) => readRegularFile(name, MOST_BYTES[kind]);
+    const { bytes, complaints: why } = await readNamedFile(file, path, read);
     if (bytes === undefined) {
       if (mustBeThere) complaints.push(...why);
+      continue;
+    }
+    if (kind === "body") {
+      bodies.set(file, { bytes, digest: digestOf(bytes) });
       continue;
     }
     if (bytes.includes("pattern")) engine ??= await openExpressions();
@@ -50,10 +61,6 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
     faults.push(...opened.faults);
     warnings.push(...opened.warnings);
     if (opened.read !== undefined) contracts.set(file, opened.read);
-  }
-  for await (const { file, bytes, complaints: why } of filesOfKind(named, "body", MOST_BODY_BYTES)) {
-    if (bytes !== undefined) bodies.set(file, { bytes, digest: digestOf(bytes) });
-    else if (mustBeThere) complaints.push(...why);
   }
   return { contracts, bodies, complaints, faults, warnings };
 }

@@ -149,20 +149,6 @@ export async function readNamedFile(
   }
 }
 
-/** Each file of this kind once, however many upstreams name it: it is told of where it is named first. */
-export async function* filesOfKind(
-  { files }: Pick<Named, "files">,
-  wanted: Named["files"][number]["kind"],
-  mostBytes: number,
-): AsyncGenerator<NamedFile & { readonly file: string }> {
-  const seen = new Set<string>();
-  for (const { file, path, kind } of files) {
-    if (kind !== wanted || seen.has(file)) continue;
-    seen.add(file);
-    yield { file, ...(await readNamedFile(file, path, (name) => readRegularFile(name, mostBytes))) };
-  }
-}
-
 /** A file that Pacewatch writes may not be there yet, but its place must be. The file itself is not opened: a daemon may hold it. */
 async function complaintsOfPlace(file: string, path: Path): Promise<readonly Complaint[]> {
   const why = await placeProblem(file);

@@ -1,25 +1,21 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "./fault.ts";
 
-type DecodedText =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "refused"; readonly fault: Fault };
-
 /** Refuses what no text editor writes. */
-export function decodeText(bytes: Uint8Array, file: string): DecodedText {
+export function decodeText(bytes: Uint8Array, file: string): string | Fault {
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
     const message = "the file must be UTF-8, received a control character (binary data, or UTF-16?)";
-    return { kind: "refused", fault: { file, ...placeOf(bytes, binaryAt), message } };
+    return { file, ...placeOf(bytes, binaryAt), message };
   }
-  if (isUtf8(bytes)) return { kind: "text", text: new TextDecoder().decode(bytes) };
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   // What cannot be decoded is something else when it is encoded again.
   const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const again = new TextEncoder().encode(lenient);
   const brokenAt = bytes.findIndex((byte, index) => byte !== again[index]);
   const { line } = placeOf(bytes, brokenAt < 0 ? bytes.length : brokenAt);
   const message = "the file must be UTF-8, received a line that is not";
-  return { kind: "refused", fault: { file, line, column: 1, message } };
+  return { file, line, column: 1, message };
 }
 
 /** All of ASCII's control characters but tab, line feed and carriage return. */

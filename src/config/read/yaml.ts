@@ -50,9 +50,8 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   const nothing = (fault: Fault): YamlReading => {
     return { file, tree: undefined, faults: [fault], unset: [], omitted: [], placeOf };
   };
-  const decoded = decodeText(bytes, file);
-  if (decoded.kind === "refused") return nothing(decoded.fault);
-  const { text } = decoded;
+  const text = decodeText(bytes, file);
+  if (typeof text !== "string") return nothing(text);
   const document = documentOf(text, lines);
   const syntax = syntaxFault(text, document, variables !== undefined);
   if (syntax !== undefined) return nothing(faultAt(syntax.offset, `cannot read YAML: ${syntax.message}`));
