@@ -388,7 +388,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): Upst
     budgets: ["ai-router"],
     labels: { team: "growth" },
     schedule: { source: "every 15s", longestGapMs: 15_000 },
-    meanGapMs: 15_000,
+    usualGapMs: 15_000,
     objective: { availability: 0.995, latencyMs: 1000 },
     degradedAboveMs: 2000,
     announcement: undefined,

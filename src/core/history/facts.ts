@@ -11,7 +11,6 @@ import {
   urlWithoutQuery,
   type ValueStatus,
 } from "../status/status.ts";
-import { DAY_MS } from "../time/duration.ts";
 import type { UpstreamRecord } from "./upstream-record.ts";
 
 /** An upstream as it is polled now. */
@@ -50,7 +49,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     labels: upstream.labels,
     ...(links && { links }),
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
-    meanGapMs: DAY_MS / cronOf(schedule).slotsPerDay,
+    usualGapMs: cronOf(schedule).usualGapMs,
     objective: upstream.objective,
     degradedAboveMs: upstream.degradedAboveMs,
     pausedUntilMs: condition.pausedUntilMs,

@@ -5,7 +5,7 @@ export const HOW = {
   short: "Each figure is told again below, with how it was computed.",
   lengthMs: "From the beginning of the period to its end, or to when the report was written.",
   watchedMs:
-    "The minutes with at least one poll that was ok or failed. Where polls are more than a minute apart, each such minute stands for one gap of the present schedule.",
+    "The minutes with at least one poll that was ok or failed. Where polls are more than a minute apart, each such minute stands for the usual gap of the present schedule: a night or a weekend without polls was not watched.",
   watched: "Watched / length of the period.",
   ok: "Polls whose answer was what the config expects.",
   failed:

@@ -6,14 +6,14 @@ import { rowOf } from "../exchange/reasons.ts";
 import { EVIDENCE_POLLS } from "../history/incidents.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
-import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
+import { MINUTE_MS } from "../time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
 
 /** What of an upstream's config a report needs. */
 export type Reported = {
   readonly name: string;
   readonly schedule: string;
-  readonly meanGapMs: number;
+  readonly usualGapMs: number;
   readonly latencyObjectiveMs: number;
   readonly sla: Sla | undefined;
 };
@@ -134,8 +134,8 @@ export type Report = {
 };
 
 export function reportedOf({ name, schedule, objective, sla }: Upstream): Reported {
-  const meanGapMs = DAY_MS / cronOf(schedule).slotsPerDay;
-  return { name, schedule: schedule.source, meanGapMs, latencyObjectiveMs: objective.latencyMs, sla };
+  const { usualGapMs } = cronOf(schedule);
+  return { name, schedule: schedule.source, usualGapMs, latencyObjectiveMs: objective.latencyMs, sla };
 }
 
 export function upstreamReport(
@@ -232,12 +232,12 @@ export const NOTHING: Figures = {
 function sumsOf(
   { polls, okMs, slowestMs, badMinutes, ...figures }: Figures,
   lengthMs: number,
-  { meanGapMs, sla }: Reported,
+  { usualGapMs, sla }: Reported,
 ): Sums {
   const { ok, failed, throttled, rejected, offline, watchedMinutes } = figures;
   return {
     ...figures,
-    watchedMs: Math.min(lengthMs, watchedMinutes * Math.max(MINUTE_MS, meanGapMs)),
+    watchedMs: Math.min(lengthMs, watchedMinutes * Math.max(MINUTE_MS, usualGapMs)),
     availability: ok + failed === 0 ? undefined : ok / (ok + failed),
     otherOurs: polls - ok - failed - throttled - rejected - offline,
     meanMs: ok === 0 ? undefined : okMs / ok,

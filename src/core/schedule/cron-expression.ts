@@ -21,6 +21,7 @@ export class CronExpression {
   readonly days: CronDays;
   readonly #times: CronTimes;
   #knownGaps: SlotGaps | undefined = undefined;
+  #knownUsualGapMs: number | undefined = undefined;
 
   constructor(text: string, days: CronDays, times: CronTimes, everyHour: boolean) {
     this.text = text;
@@ -66,6 +67,19 @@ export class CronExpression {
   /** Exact for all time, as the whole cycle of 400 years is walked through: once. */
   get gaps(): SlotGaps {
     return (this.#knownGaps ??= this.#findGaps());
+  }
+
+  /** Of the gaps within a day, half are no longer. That of a night or a weekend without slots is not among them. */
+  get usualGapMs(): number {
+    return (this.#knownUsualGapMs ??= this.gaps.isEven ? this.gaps.longestMs : this.#findUsualGap());
+  }
+
+  #findUsualGap(): number {
+    const length = this.#times.count - 1;
+    const gapAfter = (index: number): number =>
+      (this.#times.at(index + 1) ?? 0) - (this.#times.at(index) ?? 0);
+    const middle = Uint32Array.from({ length }, (_, index) => gapAfter(index)).sort()[(length - 1) >> 1];
+    return middle === undefined ? this.gaps.shortestMs : middle * SECOND_MS;
   }
 
   get #firstTime(): number {

@@ -52,6 +52,10 @@ export class Cron {
     return this.#local.gaps.slotsPerDay;
   }
 
+  get usualGapMs(): number {
+    return this.#local.usualGapMs;
+  }
+
   get isEven(): boolean {
     return this.#isSteady && this.#local.gaps.isEven;
   }

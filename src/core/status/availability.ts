@@ -17,7 +17,7 @@ export const POLLS_KEPT = 60;
 
 type Watched = {
   readonly objective: Pick<Objective, "availability">;
-  readonly meanGapMs: number;
+  readonly usualGapMs: number;
   readonly lastPolls: readonly { readonly atMs: number }[];
 };
 
@@ -55,14 +55,14 @@ export function judgeAvailability(
   return { verdict: ratio >= upstream.objective.availability ? "met" : "missed", counts };
 }
 
-/** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
+/** A usual gap for each poll that counts; no more than since the first, where all are still kept. */
 function watchedMs(
   { ok, failed }: AvailabilityWindow,
-  { lastPolls, meanGapMs }: Watched,
+  { lastPolls, usualGapMs }: Watched,
   nowMs: number,
 ): number {
   const polls = ok + failed;
   const areAllKept = polls <= lastPolls.length && lastPolls.length < POLLS_KEPT;
   const oldest = areAllKept ? lastPolls.at(0) : undefined;
-  return Math.min(polls * meanGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
+  return Math.min(polls * usualGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
 }

@@ -49,7 +49,7 @@ export function upstreamAnswer(status: Status, name: string): object | undefined
 /** Without what is long, or is told by something else. */
 function shownFacts(facts: UpstreamFacts, status: Status): object {
   const without = {
-    meanGapMs: undefined,
+    usualGapMs: undefined,
     lastPoll: undefined,
     lastPolls: undefined,
     lastFailures: undefined,

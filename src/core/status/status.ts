@@ -112,8 +112,8 @@ export type UpstreamFacts = UpstreamSummary & {
   /** Of the config; absent where it has none. */
   readonly links?: Readonly<Record<string, string>> | undefined;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
-  /** Between two slots, on the average. */
-  readonly meanGapMs: number;
+  /** Between most slots. */
+  readonly usualGapMs: number;
   readonly objective: Objective;
   /** An ok poll above this is slow; undefined if there is no such limit. */
   readonly degradedAboveMs: number | undefined;

@@ -12,7 +12,7 @@ import { clockTime } from "./wording.ts";
 /** The same range of time at the same moment: the same axis, whatever is drawn on it. */
 export type TimeAxis = { readonly range: Range; readonly nowMs: number };
 
-export type Drawn = Pick<UpstreamFacts, "name" | "objective" | "degradedAboveMs" | "meanGapMs"> & {
+export type Drawn = Pick<UpstreamFacts, "name" | "objective" | "degradedAboveMs" | "usualGapMs"> & {
   readonly seen: Columns;
   readonly incidents: readonly Incident[];
 };
@@ -130,9 +130,9 @@ function within(seen: Columns, { fromMs, toMs }: Places): Columns {
 type Hole = readonly [fromMs: number, toMs: number];
 
 /** Where nobody looked for longer than the schedule says. */
-function holesOf({ seen, meanGapMs }: Drawn, { fromMs, toMs, nowMs }: Places): readonly Hole[] {
+function holesOf({ seen, usualGapMs }: Drawn, { fromMs, toMs, nowMs }: Places): readonly Hole[] {
   const { columnMs, columns } = seen;
-  const leastMs = Math.max(columnMs, HOLE_GAPS * meanGapMs);
+  const leastMs = Math.max(columnMs, HOLE_GAPS * usualGapMs);
   const ends = [fromMs, ...columns.map(({ index }) => (index + 1) * columnMs)];
   const starts = [...columns.map(({ index }) => index * columnMs), nowMs];
   return ends

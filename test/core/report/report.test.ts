@@ -6,12 +6,14 @@ import {
   type Kept,
   type KeptIncident,
   NOTHING,
+  reportedOf,
   upstreamReport,
   type UpstreamReport,
 } from "../../../src/core/report/report.ts";
+import { scheduleCron } from "../../../src/core/schedule/schedule.ts";
 import { dayNumberOf } from "../../../src/core/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
-import { samplePollStatus } from "../../support/samples.ts";
+import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
 
 const FROM_MS = Date.parse("2026-09-01T00:00:00Z");
 const TO_MS = Date.parse("2026-10-01T00:00:00Z");
@@ -24,7 +26,7 @@ function september(kept: readonly Kept[], sla?: Sla): UpstreamReport {
   const upstream = {
     name: "email",
     schedule: "every 15s",
-    meanGapMs: 15_000,
+    usualGapMs: 15_000,
     latencyObjectiveMs: 1_000,
     sla,
   };
@@ -55,6 +57,20 @@ test.each(Array.from({ length: 9 }, (_, index) => 91 + index))(
     expect(months[0]).toMatchObject({ availability: promised, availabilityOfWatched: promised });
   },
 );
+
+test("the nights of a schedule for working hours were not watched", () => {
+  const schedule = scheduleCron("* 9-16 * * *");
+  if (schedule.kind === "refused") throw new Error(schedule.message);
+  const upstream = reportedOf(sampleUpstream({ schedule: schedule.schedule }));
+  const day = { ...NOTHING, ok: 480, watchedMinutes: 480 };
+  const { watchedMs, watched } = upstreamReport(
+    upstream,
+    [keptIn([], Array(30).fill(day))],
+    periodOf(SEPTEMBER, "UTC", TO_MS),
+    TO_MS,
+  );
+  expect({ watchedMs, watched }).toEqual({ watchedMs: 30 * 8 * HOUR_MS, watched: 1 / 3 });
+});
 
 test("an outage that one replica began to watch and another one went on with is one outage, with all of its evidence", () => {
   const startedAtMs = FROM_MS + DAY_MS;

@@ -51,7 +51,7 @@ function reportOf(said: string): Report {
   const upstream = {
     name: "email",
     schedule: "every 15s",
-    meanGapMs: 15_000,
+    usualGapMs: 15_000,
     latencyObjectiveMs: 1_000,
     sla: undefined,
   };
@@ -158,7 +158,7 @@ test("a period of which nothing was watched says so, and names the present month
   const upstream = {
     name: "email",
     schedule: "every 15s",
-    meanGapMs: 15_000,
+    usualGapMs: 15_000,
     latencyObjectiveMs: 1_000,
     sla: undefined,
   };

@@ -127,6 +127,18 @@ describe("the gaps are exact for all time", () => {
   });
 });
 
+test.each([
+  ["*/15 * * * * *", 15_000],
+  ["0 9 * * 1-5", 86_400_000],
+  ["0 0 * * 1", 7 * 86_400_000],
+  ["*/5 9-16 * * 1-5", 300_000],
+  ["*/5 22-23,0-5 * * *", 300_000],
+  ["*/7 * * * *", 420_000],
+  ["0 9-17 * * *", 3_600_000],
+])("the usual gap of %s is that between most slots, not one without any", (text, usualGapMs) => {
+  expect(cron(text).usualGapMs).toBe(usualGapMs);
+});
+
 const field = (min: number, max: number): fc.Arbitrary<string> => {
   const number = fc.integer({ min, max });
   const range = fc.tuple(number, number).map((pair) => pair.sort((a, b) => a - b).join("-"));

@@ -44,7 +44,7 @@ function seenAs(letters: string, durationMs = 100): Columns {
 }
 
 function drawnWith(seen: Columns, changes: Partial<Drawn> = {}): Drawn {
-  return { ...sampleUpstreamStatus(), meanGapMs: 15_000, seen, incidents: [], ...changes };
+  return { ...sampleUpstreamStatus(), usualGapMs: 15_000, seen, incidents: [], ...changes };
 }
 
 async function plotOf(seen: Columns, changes: Partial<Drawn> = {}, range = LAST_HOUR): Promise<string> {
@@ -115,11 +115,11 @@ describe("a plot over time", () => {
   });
 
   test("does not hatch the time between two polls that are seldom, and draws their line through it", async () => {
-    const seldom = await plotOf(seenAs("o----".repeat(12)), { meanGapMs: 5 * MINUTE_MS });
+    const seldom = await plotOf(seenAs("o----".repeat(12)), { usualGapMs: 5 * MINUTE_MS });
     expect(boxesOf(seldom, "unwatched")).toEqual([]);
     expect(pathOf(seldom, "curve").match(/M/g)).toHaveLength(1);
     const missed = await plotOf(seenAs(`o----${"-".repeat(15)}${"o----".repeat(8)}`), {
-      meanGapMs: 5 * MINUTE_MS,
+      usualGapMs: 5 * MINUTE_MS,
     });
     expect(boxesOf(missed, "unwatched")).toHaveLength(1);
   });

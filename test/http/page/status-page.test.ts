@@ -122,9 +122,9 @@ describe("the status page", () => {
   test("does not take the nights and weekends of a schedule for watched", async () => {
     const availability = [{ windowMs: 2_592_000_000, ok: 96, failed: 0, ratio: 1 }];
     const schedule = { source: "cron */5 9-16 * * 1-5", longestGapMs: 64.083 * 3_600_000 };
-    const upstream = sampleUpstreamStatus({ availability, schedule, meanGapMs: 21 * 60_000 });
+    const upstream = sampleUpstreamStatus({ availability, schedule, usualGapMs: 5 * 60_000 });
     expect(await textOfPage({ upstreams: [upstream] })).toContain(
-      "30 d – too early: none of 96 failed, in 1 d 9 h watched",
+      "30 d – too early: none of 96 failed, in 8 h watched",
     );
   });
 

@@ -158,7 +158,7 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}):
     url: `https://${name}.example/v1/resources`,
     budgets: [name],
     schedule: { source: `every ${everyMs / 1_000}s`, longestGapMs: everyMs },
-    meanGapMs: everyMs,
+    usualGapMs: everyMs,
     degradedAboveMs: DEGRADED_ABOVE_MS,
     health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
     nextSlotAtMs: SCENE_NOW_MS + 0.3 * everyMs,

@@ -27,7 +27,7 @@ export function reportScene({ upstreams, asked }: Pick<ReportRequest, "upstreams
     upstreams: upstreams.map((name, place) => {
       const sla = place % 2 === 0 ? SLA : undefined;
       const period = periodOf(asked, sla?.timeZone ?? "UTC", SCENE_NOW_MS);
-      const reported = { name, schedule: "every 15s", meanGapMs: 15_000, latencyObjectiveMs: 1_000, sla };
+      const reported = { name, schedule: "every 15s", usualGapMs: 15_000, latencyObjectiveMs: 1_000, sla };
       // One is in the config since this month.
       return upstreamReport(reported, place === 3 ? [] : [keptOf(name, period)], period, SCENE_NOW_MS);
     }),
