@@ -63,7 +63,7 @@ const SAME_PAUSE_MS = 1_000;
 const MOST_GONE = 1_000;
 
 /** Of an upstream that is not polled here now. */
-type Gone = Pick<RestoredUpstream, "incidents" | "polls"> & { readonly kept: KeptValues };
+type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: KeptValues };
 
 /** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
 export class AppPolling implements AsyncDisposable {
@@ -267,7 +267,8 @@ export class AppPolling implements AsyncDisposable {
     const own = restored?.incidents ?? [];
     const incidents = seenUntil(
       elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
-      before?.lastPollAtMs ?? restored?.polls.at(-1)?.atMs,
+      // One that a former process ended without having seen its end is still open in the file.
+      before?.lastPollAtMs ?? restored?.evidence.at(-1)?.atMs,
       nowMs,
       schedule.longestGapMs,
     );
@@ -344,8 +345,11 @@ export class AppPolling implements AsyncDisposable {
       if (!configured.has(name)) record.record({ kind: "unwatched" });
       const { incidents, lastPoll, values: kept } = record.history;
       const polls = lastPoll === undefined ? [] : [lastPoll];
+      const [newest] = incidents;
+      const isOpen = newest !== undefined && newest.endedAtMs === undefined;
+      const evidence = isOpen ? record.history.evidence.of(newest) : [];
       if (incidents.length > 0 || !kept.isEmpty)
-        keepNewest(this.#gone, name, { incidents, polls, kept }, MOST_GONE);
+        keepNewest(this.#gone, name, { incidents, polls, evidence, kept }, MOST_GONE);
     }
     this.#network.keep(this.#applied.upstreams);
   }

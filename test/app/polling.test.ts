@@ -8,10 +8,11 @@ import { Quotas } from "../../src/core/budget/quotas.ts";
 import type { Budget, Upstream } from "../../src/core/config/config.ts";
 import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import type { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
 import type { Probe } from "../../src/core/poll/ports.ts";
-import { pollStatusOf } from "../../src/core/status/status.ts";
+import { type Incident, pollStatusOf } from "../../src/core/status/status.ts";
 import {
   sampleAdvice,
   sampleBudget,
@@ -21,6 +22,7 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../support/samples.ts";
+import { StateBench, TIMEOUT } from "../adapters/sqlite/bench.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -43,6 +45,8 @@ type World = {
   /** What the state file has of upstreams in an incident, by default of one. */
   readonly left?: (nowMs: number) => RestoredUpstream;
   readonly leftNames?: readonly string[];
+  /** In place of one that only reads. */
+  readonly file?: Pick<StateBench, "clock"> & { readonly store: StateStore };
 };
 
 function opened({
@@ -50,8 +54,9 @@ function opened({
   budgets = [sampleBudget()],
   left,
   leftNames = ["email"],
+  file,
 }: World = {}): Opened {
-  const clock = new VirtualClock();
+  const clock = file?.clock ?? new VirtualClock();
   const told: [string, string][] = [];
   const environment: Record<string, string> = {};
   const errors: string[] = [];
@@ -91,7 +96,7 @@ function opened({
     ledger,
     pauses,
     quotas,
-    store,
+    store: file?.store ?? store,
     holdings: { has: () => true },
     stopping: new AbortController().signal,
     onBug: (bug) => {
@@ -204,6 +209,36 @@ test.each([
   },
 );
 
+test("an outage that ended while nothing ran is not open again after one more restart, though polls were ok since", async () => {
+  await using bench = await StateBench.make();
+  const { clock } = bench;
+  const email = sampleUpstream({ name: "email", schedule: sampleSchedule(60_000) });
+  const life = async (polls: (record: UpstreamRecord) => void): Promise<readonly Incident[]> => {
+    const store = await bench.open();
+    const { polling } = opened({ upstreams: [email], file: { clock, store } });
+    await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+    const record = polling.recordOf("email");
+    if (record === undefined) throw new Error("it is not polled");
+    const { incidents } = record.history;
+    polls(record);
+    void polling.drop(["email"], "cut off");
+    await store.close();
+    return incidents;
+  };
+  const startedAtMs = clock.wallNow();
+  await life((record) => {
+    bench.poll(record, TIMEOUT, "fail-1");
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: startedAtMs });
+  });
+  await clock.advance(9 * HOUR_MS);
+  const over = await life((record) => {
+    bench.poll(record);
+    record.record({ kind: "health_changed", from: "unknown", to: "up", atMs: clock.wallNow() });
+  });
+  expect(over).toMatchObject([{ startedAtMs, isUnwatched: true }]);
+  expect(await life(() => {})).toEqual(over);
+});
+
 test.each([
   ["goes on with the incident that it is of", 30_000, undefined, ["fail"]],
   ["is none of what comes after nobody looked for long", 3 * HOUR_MS, undefined, []],
@@ -229,6 +264,34 @@ test.each([
   await using _ = polling;
   await polling.gain([{ upstream: "email", unheldMs: undefined, view }]);
   expect(polling.recordOf("email")?.history.evidence.polls.map(({ id }) => id)).toEqual(expected);
+  void polling.drop(["email"], "cut off");
+});
+
+test("an incident keeps its evidence while another replica watches it in between", async () => {
+  const email = sampleUpstream({ name: "email", schedule: sampleSchedule(60_000) });
+  const { polling, clock } = opened({ upstreams: [email] });
+  await using _ = polling;
+  const fail = (id: string): void => {
+    const times = { sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow() };
+    polling
+      .recordOf("email")
+      ?.record({ kind: "polled", poll: samplePoll({ id, outcome: outcomeOf("timeout"), ...times }) });
+  };
+  await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+  const startedAtMs = clock.wallNow();
+  for (const id of ["fail-1", "fail-2", "fail-3"]) fail(id);
+  polling.recordOf("email")?.record({ kind: "health_changed", from: "up", to: "down", atMs: startedAtMs });
+  void polling.drop(["email"], "cut off");
+  await clock.advance(1);
+  const incident = { ...OPEN, startedAtMs };
+  const view = sampleFleetView({ state: "down", sinceMs: startedAtMs, lastPollAtMs: startedAtMs, incident });
+  await polling.gain([{ upstream: "email", unheldMs: undefined, view }]);
+  fail("fail-4");
+  expect(polling.recordOf("email")?.history.evidence.polls.map(({ id }) => id)).toEqual([
+    "fail-1",
+    "fail-2",
+    "fail-4",
+  ]);
   void polling.drop(["email"], "cut off");
 });
 
