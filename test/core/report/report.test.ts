@@ -65,7 +65,12 @@ test("the nights of a schedule for working hours were not watched", () => {
   const day = { ...NOTHING, ok: 480, watchedMinutes: 480 };
   const { watchedMs, watched } = upstreamReport(
     upstream,
-    [keptIn([], Array(30).fill(day))],
+    [
+      keptIn(
+        [],
+        Array.from({ length: 30 }, () => day),
+      ),
+    ],
     periodOf(SEPTEMBER, "UTC", TO_MS),
     TO_MS,
   );
