@@ -39,7 +39,6 @@ export class AppTokens implements AsyncDisposable {
 
   /** Ends those that no upstream of this config uses. */
   keep(upstreams: readonly Upstream[]): void {
-    if (this.#sources.size === 0) return;
     const used = new Set(upstreams.map(tokenIdentity));
     for (const [identity, source] of this.#sources) {
       if (used.has(identity)) continue;
