@@ -91,7 +91,7 @@ function scrape(changes: Partial<Account> = {}): Accounts {
 }
 
 describe("the accounts of a scrape", () => {
-  it("are read from the API, the requests that were sent from the phase of waiting for an answer", () => {
+  it("are read from the API, the requests that were sent from the phase of waiting for the answer", () => {
     const text = [
       "# HELP pacewatch_poll_phase_duration_seconds Help.",
       "# TYPE pacewatch_poll_phase_duration_seconds summary",

@@ -9,12 +9,12 @@ import {
   STREAM_TURN_BYTES,
 } from "../../core/exchange/bounds.ts";
 import {
+  ACTIVITIES,
   type AnswerHead,
   type Exchange,
   headerValue,
   type LargeBody,
   type Observation,
-  type Phase,
   type WireFault,
   type WithoutKeys,
 } from "../../core/exchange/exchange.ts";
@@ -28,16 +28,6 @@ import { PhaseTimer } from "./phases.ts";
 import { ReceivedBody } from "./received-body.ts";
 import type { Endpoint } from "./request.ts";
 import type { Route } from "./route.ts";
-
-const ACTIVITIES: Readonly<Record<Phase, string>> = {
-  dns: "resolving the name",
-  connect: "connecting",
-  tls: "in the TLS handshake",
-  wait: "waiting for an answer",
-  transfer: "reading the answer",
-  first_event: "waiting for the first event",
-  stream: "reading the stream",
-};
 
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;

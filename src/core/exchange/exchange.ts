@@ -6,6 +6,17 @@ import type { StreamMeasures, StreamRead } from "./stream.ts";
 export const PHASES = ["dns", "connect", "tls", "wait", "transfer", "first_event", "stream"] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** What we do in each: a poll timed out "waiting for the answer". */
+export const ACTIVITIES: Readonly<Record<Phase, string>> = {
+  dns: "resolving the host name",
+  connect: "connecting",
+  tls: "in the TLS handshake",
+  wait: "waiting for the answer",
+  transfer: "reading the answer",
+  first_event: "waiting for the first event",
+  stream: "reading the stream",
+};
+
 /** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
 export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
 

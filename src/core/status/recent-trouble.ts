@@ -1,4 +1,4 @@
-import { PHASES, type Phase, type PhaseTimesMs } from "../exchange/exchange.ts";
+import { ACTIVITIES, PHASES, type Phase, type PhaseTimesMs } from "../exchange/exchange.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import { humanLatency } from "./humanize.ts";
 import type { PollStatus } from "./status.ts";
@@ -69,16 +69,6 @@ export function pollPhrase(poll: PollStatus): string {
     poll.reason === "timeout" ? ` after ${humanLatency(poll.durationMs)}${activity(poll.phasesMs)}` : "";
   return `${how}${when}`;
 }
-
-const ACTIVITIES: Readonly<Record<Phase, string>> = {
-  dns: "resolving the host name",
-  connect: "connecting",
-  tls: "in the TLS handshake",
-  wait: "waiting for the answer",
-  transfer: "reading the answer",
-  first_event: "waiting for the first event",
-  stream: "reading the stream",
-};
 
 function activity(phasesMs: PhaseTimesMs): string {
   const phase = lastPhase(phasesMs);

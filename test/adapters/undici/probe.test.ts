@@ -306,9 +306,13 @@ test.each<[string, Stalls, string]>([
       await connection.request();
       clock.stall(SHORT_MS);
     },
-    "waiting for an answer",
+    "waiting for the answer",
   ],
-  ["sends its head byte by byte", drip("HTTP/1.1 200 OK\r\nX-Slow: 1234567890\r\n"), "waiting for an answer"],
+  [
+    "sends its head byte by byte",
+    drip("HTTP/1.1 200 OK\r\nX-Slow: 1234567890\r\n"),
+    "waiting for the answer",
+  ],
   [
     "sends its body byte by byte",
     drip("[1,2,3,4,5,6,7,8,9,10]", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"),
@@ -374,7 +378,7 @@ test("a poll that is cancelled ends at once, as cancelled", async () => {
   const polled = probe.poll(abort.signal);
   const broken = brokenOf(await polled);
   expect(broken).toMatchObject({ fault: "timeout", sent: true });
-  expect(broken.detail).toContain("the poll was cancelled while waiting for an answer");
+  expect(broken.detail).toContain("the poll was cancelled while waiting for the answer");
   await upstream.idle();
 });
 

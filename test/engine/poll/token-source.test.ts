@@ -64,7 +64,7 @@ const busy: Endpoint = () => observed(answered(503));
 const HANGING: Exchange = {
   kind: "broken",
   fault: "timeout",
-  detail: "timed out after 10000 ms while waiting for an answer",
+  detail: "timed out after 10000 ms while waiting for the answer",
   sent: true,
   head: undefined,
 };
@@ -446,7 +446,7 @@ test("while a token request hangs, slots overlap; then they say that it timed ou
   await world.slots([watched], 3, 4_000);
   expect(watched.recorder.story).toEqual(["gave up overlap", "gave up overlap", "schedule rejected"]);
   expect(watched.recorder.polls[0]?.detail).toBe(
-    "no access token: timed out after 10000 ms while waiting for an answer",
+    "no access token: timed out after 10000 ms while waiting for the answer",
   );
   expect(watched.recorder.closes()).toBe(true);
 });

@@ -82,6 +82,6 @@ export const REACHING: readonly Behaviour[] = [
     open: serving(() => {}),
     poll: briefly,
     meets: "failed timeout",
-    says: "timed out after 600 ms while waiting for an answer",
+    says: "timed out after 600 ms while waiting for the answer",
   },
 ];

@@ -10,14 +10,14 @@ export const SILENCES: readonly Behaviour[] = [
     open: serving(replies("")),
     poll: briefly,
     meets: "failed timeout",
-    says: "timed out after 600 ms while waiting for an answer",
+    says: "timed out after 600 ms while waiting for the answer",
   },
   {
     does: "stops within the headers",
     open: serving(replies("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Half")),
     poll: briefly,
     meets: "failed timeout",
-    says: "timed out after 600 ms while waiting for an answer",
+    says: "timed out after 600 ms while waiting for the answer",
   },
   {
     does: "stops before the body",
@@ -52,7 +52,7 @@ export const SILENCES: readonly Behaviour[] = [
     open: serving(drips("HTTP/1.1 200 OK\r\nX-Slow: ", "0123456789", 500)),
     poll: { timeoutMs: 1_200 },
     meets: "failed timeout",
-    says: "timed out after 1200 ms while waiting for an answer",
+    says: "timed out after 1200 ms while waiting for the answer",
   },
   {
     does: "sends a byte of its body each second",
@@ -66,14 +66,14 @@ export const SILENCES: readonly Behaviour[] = [
     open: serving(drips("\r\n", "\r\n", 20)),
     poll: slowly,
     meets: "failed timeout",
-    says: "timed out after 900 ms while waiting for an answer",
+    says: "timed out after 900 ms while waiting for the answer",
   },
   {
     does: "says 102 Processing again and again, and never more",
     open: serving(drips("", "HTTP/1.1 102 Processing\r\n\r\n", 5)),
     poll: slowly,
     meets: "failed timeout",
-    says: "timed out after 900 ms while waiting for an answer",
+    says: "timed out after 900 ms while waiting for the answer",
   },
   {
     does: "says 102 Processing thousands of times",

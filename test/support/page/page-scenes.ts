@@ -255,7 +255,7 @@ const TIMED_OUT: PollRun = {
   outcome: { kind: "failed", reason: "timeout" },
   latency: { minMs: 10_001, maxMs: 10_008 },
   phasesMs: { dns: 1.4, connect: 10.2, tls: 21.7, wait: 9_967 },
-  detail: "timed out after 10000 ms while waiting for an answer",
+  detail: "timed out after 10000 ms while waiting for the answer",
 };
 
 const KEY_REFUSED: PollRun = {

@@ -130,7 +130,7 @@ const INCIDENTS: readonly SceneIncident[] = [
         durationMs: 10_003,
         phasesMs: { dns: 1.4, connect: 10.2, tls: 21.7, wait: 9_967 },
         status: undefined,
-        detail: "timed out after 10000 ms while waiting for an answer",
+        detail: "timed out after 10000 ms while waiting for the answer",
       }),
     ],
   },
