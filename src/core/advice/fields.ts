@@ -91,7 +91,7 @@ function asLimits(text: string): { readonly limits: readonly Amount[] } | undefi
 }
 
 /** There is no limit, whichever field says so. */
-const UNLIMITED = /^(?:unlimited|null)$/i;
+const UNLIMITED = /^(?:unlimited|null|-1)$/i;
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
 

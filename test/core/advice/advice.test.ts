@@ -123,6 +123,7 @@ test.each<[string, Fields, number]>([
   ["a wait for one group of its requests", { "X-RateLimit-Retry-After-Contract": "23" }, 23_000],
   ["a wait in one word", { "X-RateLimit-RetryAfter": String(NOW_SECONDS + 30) }, 30_000],
   ["the reset of a limit that is told nowhere", { "X-Api-Limit-Reset-Timestamp": `${NOW_MS + 8000}` }, 8000],
+  ["a moment of its reset", { "X-RateLimit-ResetsAt": `${NOW_MS + 9000}` }, 9000],
   ["what was used, and a reset", { "X-RateLimit-Count": "57", "X-RateLimit-Reset": "33" }, 33_000],
   ["nothing but a reset", { "X-RateLimit-Reset": String(NOW_SECONDS + 20) }, 20_000],
   [
@@ -494,13 +495,13 @@ test.each([
 
 test.each<[string, Fields, number]>([
   ["a limit of nothing", { "x-ratelimit-limit": "0" }, 1],
-  ["a limit below nothing", { "x-ratelimit-limit": "-1" }, 1],
+  ["a limit below nothing", { "x-ratelimit-limit": "-2" }, 1],
   ["a limit in words", { "x-ratelimit-limit": "many" }, 1],
   ["a limit with a unit", { "x-ratelimit-limit": "100/h" }, 1],
   ["a limit beyond counting", { "x-ratelimit-limit": "9223372036854775807" }, 1],
   ["a window of nothing", { "x-ratelimit-limit": "100;w=0" }, 1],
   ["a window that is none", { "x-ratelimit-limit": "100;w=" }, 1],
-  ["a remainder below nothing", { "x-ratelimit-remaining": "-1" }, 1],
+  ["a remainder below nothing", { "x-ratelimit-remaining": "-66181" }, 1],
   ["a remainder that is none", { "x-ratelimit-remaining": "" }, 1],
   [
     "each field of three",
