@@ -149,10 +149,7 @@ export function readFields(
     drafts.set(field.family, draft);
   }
   const all = complete([...drafts.values()]);
-  const lone = all.filter((draft) => {
-    const { isWeak, unit } = draft.field;
-    return limitsIn(draft) === 0 && (!isWeak || unit === "requests");
-  });
+  const lone = all.filter((draft) => !draft.field.isWeak && limitsIn(draft) === 0);
   return {
     families: all.flatMap(familiesIn),
     loneResetsMs: lone.flatMap(({ resetsMs }) => resetsMs),

@@ -122,7 +122,6 @@ test.each<[string, Fields, number]>([
   ["a header that says when to try again", { "X-Rate-Limit-Try-Again-In": "14" }, 14_000],
   ["a wait for one group of its requests", { "X-RateLimit-Retry-After-Contract": "23" }, 23_000],
   ["a wait in one word", { "X-RateLimit-RetryAfter": String(NOW_SECONDS + 30) }, 30_000],
-  ["the reset of a limit that is told nowhere", { "X-Api-Limit-Reset-Timestamp": `${NOW_MS + 8000}` }, 8000],
   ["a moment of its reset", { "X-RateLimit-ResetsAt": `${NOW_MS + 9000}` }, 9000],
   ["what was used, and a reset", { "X-RateLimit-Count": "57", "X-RateLimit-Reset": "33" }, 33_000],
   ["nothing but a reset", { "X-RateLimit-Reset": String(NOW_SECONDS + 20) }, 20_000],
@@ -141,6 +140,11 @@ test("of a dictionary, what can be read is believed, and the rest counts once", 
     remaining: undefined,
     malformed: 1,
   });
+});
+
+test("a refusal for another reason does not wait for the reset of a quota that has no end", () => {
+  const fields = { "x-apiquota-remaining": "-1", "x-apiquota-reset": "2026-11-21T00:00:00Z" };
+  expect(advise(429, fields)).toMatchObject({ pause: undefined, malformed: 0 });
 });
 
 test("of several resets without a word of what is left, none is waited for", () => {
