@@ -107,8 +107,8 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key token credential signature secret password passwort 令牌 密钥 密鑰 秘钥 签名 トークン キー 키 토큰 ключ* токен*
-  schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
+  key token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
+  密鑰 秘钥 签名 トークン キー 키 토큰 توکن ключ* токен* schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
   accesskey access_token accesstoken auth_token authentication_token authorization_token bearer_token
@@ -117,10 +117,10 @@ export const API_KEY: number = setOf(`
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
-  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive
+  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned specified
   unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效
-  失效 非法 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
+  失效 非法 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
   истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
   non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
