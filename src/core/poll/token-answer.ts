@@ -1,7 +1,7 @@
 /** Reads a token endpoint's answer (RFC 6749, sections 5.1 and 5.2). */
 
 import { TOKEN_CHARS } from "../exchange/bounds.ts";
-import type { Exchange } from "../exchange/exchange.ts";
+import type { Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
 import { isObject } from "../exchange/json-value.ts";
 import type { TokenFailure } from "./ports.ts";
@@ -28,7 +28,7 @@ const REFUSALS: ReadonlySet<unknown> = new Set(["invalid_client", "unauthorized_
 /** An answer may repeat what it was sent: nothing but a code that looks like one is taken from it. */
 const ERROR_CODE = /^[a-z]{1,20}(?:_[a-z]{1,20}){0,3}$/;
 
-export function readTokenAnswer(exchange: Exchange): TokenAnswer {
+export function readTokenAnswer(exchange: Exchange, withoutKeys: WithoutKeys): TokenAnswer {
   if (exchange.kind === "broken") {
     const status = exchange.head?.status;
     const after = status === undefined ? "" : `, after it had answered ${status}`;
@@ -40,7 +40,7 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
   const error = answer?.["error"];
   const answered = `the token endpoint answered ${status}`;
   if (!isIn(200, status) || isThere(error)) {
-    const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${error}` : "";
+    const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${withoutKeys(error)}` : "";
     const redirect = isIn(300, status) ? ": no redirect is followed" : "";
     const isRefusal = status === 401 || ((status === 400 || isIn(200, status)) && REFUSALS.has(error));
     return noToken(`${answered}${code}${redirect}`, isRefusal);

@@ -275,7 +275,7 @@ export class TokenSource {
     if (observation === undefined)
       return this.#failed(noToken("pacewatch failed at its request: see its log"));
     const pauseMs = this.#applyPause(observation);
-    const answer = readTokenAnswer(observation.exchange);
+    const answer = readTokenAnswer(observation.exchange, observation.withoutKeys);
     if (answer.kind === "failed") return this.#failed(answer, pauseMs);
     const { value, lifetimeMs } = answer;
     this.#parts.learn(value);

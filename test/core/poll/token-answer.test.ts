@@ -3,7 +3,7 @@ import { readTokenAnswer } from "../../../src/core/poll/token-answer.ts";
 import { answered } from "../../support/samples.ts";
 
 const said = (status: number, body: unknown): ReturnType<typeof readTokenAnswer> =>
-  readTokenAnswer(answered(status, [], typeof body === "string" ? body : JSON.stringify(body)));
+  readTokenAnswer(answered(status, [], typeof body === "string" ? body : JSON.stringify(body)), String);
 
 const TOKEN = { access_token: "test-key-token", token_type: "Bearer" };
 
@@ -96,12 +96,12 @@ test.each([
 test("an answer that broke off is told as what broke it", () => {
   const head = { status: 200, reasonPhrase: "", headers: [] };
   const broken = { kind: "broken", fault: "timeout", detail: "timed out after 10 ms", sent: true } as const;
-  expect(readTokenAnswer({ ...broken, head })).toEqual({
+  expect(readTokenAnswer({ ...broken, head }, String)).toEqual({
     kind: "failed",
     detail: "no access token: timed out after 10 ms, after it had answered 200",
     isRefusal: false,
   });
-  expect(readTokenAnswer({ ...broken, head: undefined })).toMatchObject({
+  expect(readTokenAnswer({ ...broken, head: undefined }, String)).toMatchObject({
     detail: "no access token: timed out after 10 ms",
   });
 });

@@ -158,6 +158,19 @@ test("a slot without a token waits for one, and its poll does not last longer fo
   expect(world.learned).toEqual(["t1"]);
 });
 
+test("a client's secret that looks like an error code is not told, where the endpoint repeats it as its error", async () => {
+  const secret = "test_key_of_words";
+  const world = await new World(() => ({
+    ...observed(answered(400, [], JSON.stringify({ error: secret }))),
+    withoutKeys: (text) => text.replaceAll(secret, "<secret>"),
+  })).begin();
+  const { poller, recorder } = world.watch();
+  poller.slot("schedule", world.clock.now());
+  await world.clock.advance(5_000);
+  expect(recorder.polls[0]?.detail).toBe("no access token: the token endpoint answered 400: <secret>");
+  expect(JSON.stringify(world.warnings)).not.toContain(secret);
+});
+
 test("each token request takes a lease of its budget", async () => {
   const world = await new World(granting(3_600)).begin();
   const { poller } = world.watch();
