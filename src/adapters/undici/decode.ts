@@ -1,4 +1,3 @@
-import { constants as bufferLimits } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 import { capText, codeOf } from "../../core/text/escape.ts";
 import { broken, type Break } from "./faults.ts";
@@ -59,8 +58,7 @@ function decodeOnce(bytes: Uint8Array, name: string, maxBytes: number): Decoded 
     return broken("protocol", `the body has an unknown Content-Encoding, "${shown}"`);
   }
   try {
-    const body = coding(bytes, { maxOutputLength: Math.min(Math.max(1, maxBytes), bufferLimits.MAX_LENGTH) });
-    return { kind: "decoded", body };
+    return { kind: "decoded", body: coding(bytes, { maxOutputLength: maxBytes }) };
   } catch (error) {
     const code = codeOf(error) ?? "unknown error";
     return code === "ERR_BUFFER_TOO_LARGE"

@@ -4,7 +4,6 @@
 
 import { MOST_HEADERS_KEPT, REQUEST_ID_CHARS, REQUEST_IDS_CHARS } from "../exchange/bounds.ts";
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "../exchange/exchange.ts";
-import { cleanTexts } from "../exchange/clean-texts.ts";
 import { oneLine } from "../text/escape.ts";
 import { wordSet } from "../text/word-set.ts";
 
@@ -45,10 +44,8 @@ export function keptHeadOf(
     .map(([name, value]) => ({ name: oneLine(name, LONGEST_NAME), bytes: value.length, value: "" }));
   // Ids first, so that no number of other headers can push them out.
   const kept = [...keptIds, ...others];
-  const clean = cleanTexts(
-    kept.flatMap(({ name, value }) => [name, value]),
-    withoutKeys,
-  );
+  // All at once, which is cheaper: none of them has a line feed.
+  const clean = withoutKeys(kept.flatMap(({ name, value }) => [name, value]).join("\n")).split("\n");
   return {
     status,
     headers: kept.map(({ bytes }, index) => {
