@@ -116,7 +116,7 @@ export class NameResolver {
     const found = answers.filter((answer) => answer.kind === "found");
     if (found.length > 0) {
       const addresses = found.flatMap(({ addresses }) => addresses);
-      const preferred = hasGlobalIPv6() ? 6 : 4;
+      const preferred = hasGlobalIPv6(networkInterfaces()) ? 6 : 4;
       addresses.sort((a, b) => Number(b.family === preferred) - Number(a.family === preferred));
       return { addresses, ttlMs: Math.min(LONGEST_TTL_MS, ...found.map(({ ttlMs }) => ttlMs)) };
     }
@@ -179,11 +179,10 @@ function loopbackOf(name: string): readonly LookupAddress[] | undefined {
   ];
 }
 
-function hasGlobalIPv6(): boolean {
-  return Object.values(networkInterfaces()).some((addresses) =>
-    addresses?.some(
-      ({ family, internal, address }) => family === "IPv6" && !internal && !/^fe[89ab]/i.test(address),
-    ),
+/** Links and private networks have addresses too, of which none leads out: each poll would first try in vain. */
+export function hasGlobalIPv6(interfaces: ReturnType<typeof networkInterfaces>): boolean {
+  return Object.values(interfaces).some((addresses) =>
+    addresses?.some(({ family, address }) => family === "IPv6" && /^[23]/.test(address)),
   );
 }
 

@@ -3,7 +3,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type AskSystem, candidatesOf, NameResolver } from "../../../src/adapters/dns/name-resolver.ts";
+import {
+  type AskSystem,
+  candidatesOf,
+  hasGlobalIPv6,
+  NameResolver,
+} from "../../../src/adapters/dns/name-resolver.ts";
 import { SystemNames } from "../../../src/adapters/dns/system-files.ts";
 import { codeOf } from "../../../src/core/text/escape.ts";
 import { type NameAnswer, NameServer } from "../../support/name-server.ts";
@@ -194,3 +199,15 @@ test.each([["hosts: files dns\n"], ["hosts: files resolve [!UNAVAIL=return] dns\
     expect(await world.lookup("printer.test")).toBe("ENOTFOUND");
   },
 );
+
+test.each([
+  ["a global address", "2001:db8::5", true],
+  ["the address of its link", "fe80::5", false],
+  ["an address of a private network, as of containers", "fd12:3456::5", false],
+  ["no other address than its own", "::1", false],
+])("IPv6 is tried first where the machine has %s: %s, %s", (_, address, isFirst) => {
+  const own = { netmask: "ffff:ffff:ffff:ffff::", mac: "00:00:00:00:00:00", scopeid: 0, cidr: null };
+  expect(hasGlobalIPv6({ eth0: [{ ...own, address, family: "IPv6", internal: address === "::1" }] })).toBe(
+    isFirst,
+  );
+});
