@@ -31,10 +31,7 @@ export async function report(options: ReportOptions): Promise<number> {
   const paths = state.length > 0 ? state : config.state === undefined ? [] : [config.state.path];
   if (paths.length === 0) return refuse('the config has no "state.path", and --state names no file');
   const asked = askedFor(options, wallNowMs);
-  if (typeof asked === "string") {
-    err(`${asked}\n`);
-    return 1;
-  }
+  if (typeof asked === "string") return refuse(asked);
   if (!isReportFormat(format)) return refuse(`--format must be one of ${REPORT_FORMATS.join(", ")}`);
   const unknown = upstream.find((name) => config.upstreams.every((each) => each.name !== name));
   if (unknown !== undefined) return refuse(`no upstream of the config is called ${JSON.stringify(unknown)}`);

@@ -112,7 +112,8 @@ function creditsIn({ sla, months }: UpstreamReport): string {
 function costsIn(costs: readonly ReportedCost[]): string {
   const byCurrency = Map.groupBy(costs, ({ currency }) => currency);
   const sums = [...byCurrency].map(
-    ([currency, some]) => `${MONEY.text(some.reduce((sum, { amount }) => sum + amount, 0))} ${currency}`,
+    ([currency, some]) =>
+      `${figureText(money(some.reduce((sum, { amount }) => sum + amount, 0)))} ${currency}`,
   );
   return sums.length === 0 ? "no price" : sums.join(", ");
 }
@@ -282,31 +283,18 @@ function dayTable({ days, sla }: UpstreamReport): Table {
 
 const UNKNOWN = "–";
 
-const COUNT: Way = { unit: "", text: (amount) => inThousands(amount) };
-const RATIO: Way = { unit: "ratio", text: percent };
-const MONEY: Way = { unit: "", text: (amount) => formatMoney(Math.round(amount * UNITS_OF_MONEY)) };
-const LATENCY: Way = { unit: "ms", text: humanLatency };
-const TIME: Way = { unit: "ms", text: wholeSeconds };
-
-function count(value: number): Figure {
-  return { value, way: COUNT };
+function figuresAs(way: Way): (value: number | undefined) => Figure {
+  return (value) => ({ value, way });
 }
 
-function ratio(value: number | undefined): Figure {
-  return { value, way: RATIO };
-}
-
-function money(value: number): Figure {
-  return { value, way: MONEY };
-}
-
-function latency(value: number | undefined): Figure {
-  return { value, way: LATENCY };
-}
-
-function time(value: number): Figure {
-  return { value, way: TIME };
-}
+const count = figuresAs({ unit: "", text: (amount) => inThousands(amount) });
+const ratio = figuresAs({ unit: "ratio", text: percent });
+const money = figuresAs({
+  unit: "",
+  text: (amount) => formatMoney(Math.round(amount * UNITS_OF_MONEY)),
+});
+const latency = figuresAs({ unit: "ms", text: humanLatency });
+const time = figuresAs({ unit: "ms", text: wholeSeconds });
 
 /** Rounded down: 99.99996 % is not 100 %. */
 function percent(part: number): string {

@@ -42,19 +42,18 @@ export function askedFor(
   const today = Math.floor(nowMs / DAY_MS);
   const { month, from, to } = written;
   if (month !== undefined && (from !== undefined || to !== undefined))
-    return "cannot report: month needs neither from nor to";
+    return "month needs neither from nor to";
   if (from === undefined && to === undefined) {
     const days = month === undefined ? monthBefore(today) : daysOfMonth(month);
-    return days ?? `cannot report: month must be like 2026-10, received ${JSON.stringify(month)}`;
+    return days ?? `month must be like 2026-10, received ${JSON.stringify(month)}`;
   }
   const firstDay = dayNumberOf(from ?? "");
   const lastDay = to === undefined ? today : dayNumberOf(to);
   if (firstDay === undefined)
-    return `cannot report: from must be a day such as 2026-10-01, received ${JSON.stringify(from ?? "")}`;
-  if (lastDay === undefined)
-    return `cannot report: to must be a day such as 2026-10-31, received ${JSON.stringify(to)}`;
+    return `from must be a day such as 2026-10-01, received ${JSON.stringify(from ?? "")}`;
+  if (lastDay === undefined) return `to must be a day such as 2026-10-31, received ${JSON.stringify(to)}`;
   if (lastDay < firstDay || lastDay - firstDay >= LONGEST_DAYS)
-    return `cannot report: to must be from 0 to ${LONGEST_DAYS - 1} days after from`;
+    return `to must be from 0 to ${LONGEST_DAYS - 1} days after from`;
   return { firstDay, lastDay };
 }
 

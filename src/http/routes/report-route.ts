@@ -39,7 +39,7 @@ export function reportRoute(
     const wanted = search.has("upstream") ? search.getAll("upstream") : all;
     const asked = askedFor({ month, from, to }, nowMs);
     const format = search.get("format") ?? "html";
-    if (typeof asked === "string") return textAnswer(`${asked}\n`, 400);
+    if (typeof asked === "string") return textAnswer(`cannot report: ${asked}\n`, 400);
     if (!isReportFormat(format))
       return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
     const names = new Set(all);

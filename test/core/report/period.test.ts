@@ -24,14 +24,14 @@ describe("what a report is asked for", () => {
   });
 
   test.each([
-    [{ month: "2026-13" }, 'cannot report: month must be like 2026-10, received "2026-13"'],
-    [{ month: "october" }, 'cannot report: month must be like 2026-10, received "october"'],
-    [{ month: "2026-10", to: "2026-10-02" }, "cannot report: month needs neither from nor to"],
-    [{ to: "2026-10-02" }, 'cannot report: from must be a day such as 2026-10-01, received ""'],
-    [{ from: "2026-02-30" }, 'cannot report: from must be a day such as 2026-10-01, received "2026-02-30"'],
-    [{ from: "2026-10-01", to: "x" }, 'cannot report: to must be a day such as 2026-10-31, received "x"'],
-    [{ from: "2026-10-02", to: "2026-10-01" }, "cannot report: to must be from 0 to 399 days after from"],
-    [{ from: "2024-10-02", to: "2026-10-01" }, "cannot report: to must be from 0 to 399 days after from"],
+    [{ month: "2026-13" }, 'month must be like 2026-10, received "2026-13"'],
+    [{ month: "october" }, 'month must be like 2026-10, received "october"'],
+    [{ month: "2026-10", to: "2026-10-02" }, "month needs neither from nor to"],
+    [{ to: "2026-10-02" }, 'from must be a day such as 2026-10-01, received ""'],
+    [{ from: "2026-02-30" }, 'from must be a day such as 2026-10-01, received "2026-02-30"'],
+    [{ from: "2026-10-01", to: "x" }, 'to must be a day such as 2026-10-31, received "x"'],
+    [{ from: "2026-10-02", to: "2026-10-01" }, "to must be from 0 to 399 days after from"],
+    [{ from: "2024-10-02", to: "2026-10-01" }, "to must be from 0 to 399 days after from"],
   ])("%j is refused", (written, sentence) => {
     expect(askedFor(written, NOW_MS)).toBe(sentence);
   });
