@@ -267,8 +267,7 @@ export class AppPolling implements AsyncDisposable {
     const own = restored?.incidents ?? [];
     const incidents = seenUntil(
       elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
-      // One that a former process ended without having seen its end is still open in the file.
-      before?.lastPollAtMs ?? restored?.evidence.at(-1)?.atMs,
+      before?.lastPollAtMs,
       nowMs,
       schedule.longestGapMs,
     );

@@ -22,7 +22,7 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../support/samples.ts";
-import { StateBench, TIMEOUT } from "../adapters/sqlite/bench.ts";
+import { restoredOf, StateBench, TIMEOUT } from "../adapters/sqlite/bench.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -237,6 +237,12 @@ test("an outage that ended while nothing ran is not open again after one more re
   });
   expect(over).toMatchObject([{ startedAtMs, isUnwatched: true }]);
   expect(await life(() => {})).toEqual(over);
+  // Nor does it last until the upstream leaves the config.
+  const store = await bench.open();
+  const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
+  opened({ upstreams: [...config.upstreams], file: { clock, store } }).polling.apply(config, new Map());
+  await store.close();
+  expect((await restoredOf(bench))?.incidents).toEqual(over);
 });
 
 test.each([

@@ -30,7 +30,7 @@ import {
 /** Those that are shown, with the evidence of one that is still open. */
 const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
   CASE WHEN place = 1 AND ended_at_ms IS NULL THEN evidence END AS evidence
-  FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
+  FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents) AS incidents
   WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
 
 const newestPolls = (which: string, most: number): string =>

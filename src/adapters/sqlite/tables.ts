@@ -134,12 +134,15 @@ export function incidentRow(
   };
 }
 
+const OK_SINCE = `EXISTS (SELECT 1 FROM polls
+  WHERE polls.upstream = incidents.upstream AND outcome = 'ok' AND polls.ended_at_ms > updated_at_ms)`;
+
 /**
- * One that was not closed before the next one began ended when it was last heard of, as nobody looked any more; but where
- * we were offline, we looked on.
+ * One that was not closed before the next one began, or before a poll was ok, ended when it was last heard of, as nobody
+ * looked any more; but where we were offline, we looked on.
  */
 export function closedWhere(isFormer: string): string {
-  const isLeft = `(ended_at_ms IS NULL AND ${isFormer})`;
+  const isLeft = `iif(ended_at_ms IS NULL, ${isFormer} OR ${OK_SINCE}, 0)`;
   return `iif(${isLeft}, updated_at_ms, ended_at_ms) AS ended_at_ms,
     unwatched OR (${isLeft} AND reason <> 'offline') AS unwatched`;
 }

@@ -27,7 +27,7 @@ export type RestoredUpstream = {
   readonly failures: readonly PollStatus[];
   /** The newest first; at most the first one is still open. */
   readonly incidents: readonly Incident[];
-  /** Of the incident that is still open. */
+  /** Of the newest incident, unless its end was seen. */
   readonly evidence: readonly PollStatus[];
   readonly minutes: readonly CountedBucket[];
   readonly hours: readonly CountedBucket[];
