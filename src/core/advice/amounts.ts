@@ -111,14 +111,16 @@ function amountOf(text: string): Amount | undefined {
 }
 
 /**
- * Reads `limit=100, remaining=50, reset=30`, `minute: 6; day: 100`, or an object of JSON, which is pairs as well: each key
- * says what a header's name could. Undefined if it is none of these.
+ * Reads `limit=100, remaining=50, reset=30`, `minute: 6; day: 100`, `Remaining: 394 Time until reset: 3589`, or an
+ * object of JSON, which is pairs as well: each key says what a header's name could. Undefined if it is none of these.
  */
 export function dictionaryIn(text: string): readonly (readonly [key: string, value: string])[] | undefined {
   if (!/[=:]/.test(text)) return undefined;
-  const pairs = text.replaceAll(/[{}"']|;$/g, "").split(/[,;]/, MOST_LIMITS + 1);
+  const pairs = text.replaceAll(/[{}"']|;$/g, "").split(/[,;]|(?<=\d) (?=[a-z])/i, MOST_LIMITS + 1);
   const members = readAll(pairs, (pair) => /^([^=:]{1,60})[=:](.*)$/s.exec(pair) ?? undefined);
-  const told = members?.map(([, key = "", value = ""]) => [key.trim().toLowerCase(), value.trim()] as const);
+  const told = members?.map(
+    ([, key = "", value = ""]) => [key.trim().toLowerCase().replaceAll(" ", "-"), value.trim()] as const,
+  );
   if (told?.some(([key]) => saysAmount(key)) !== true) return undefined;
   // Of one family, its name tells no resource.
   return told.filter(([key]) => key !== "name");

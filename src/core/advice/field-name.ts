@@ -136,7 +136,10 @@ const PARTS_IF_PROVEN = table<FieldPart>(["quota", "limit"], ["ttl", "reset"]);
  */
 function partIn(said: readonly string[], isWeak: boolean): { part: FieldPart; at: number } | undefined {
   const named = said.flatMap((word, at): readonly { part: FieldPart; at: number }[] => {
-    const part = (isWeak ? PARTS_IF_WEAK : PARTS_IF_PROVEN).get(word) ?? PARTS.get(word);
+    const known = (isWeak ? PARTS_IF_WEAK : PARTS_IF_PROVEN).get(word) ?? PARTS.get(word);
+    // `remaining-seconds`: of the window.
+    const isTimeLeft = known === "remaining" && !isWeak && /^(?:seconds|secs|ms)$/.test(said[at + 1] ?? "");
+    const part = isTimeLeft ? "reset" : known;
     // `bucket-size`: whose limit it is. `burst-capacity`: so many at once, which is no limit of a window.
     const isOwner = part === "resource" && at < said.length - 1;
     const isBurst = word === "capacity" && said[at - 1] === "burst";
@@ -185,9 +188,11 @@ function otherWords(
   const roleOf = (word: string, before: string, isSaid: boolean): Role => {
     // `api-token`: whose limit it is. `tokens`: what it counts.
     const isOwnersToken = word === "token" && SCOPES.has(before);
-    if (PARTS.get(word) === "limit" || (part === "refill" && word === "rate")) return "repeated";
+    const saysPart = PARTS.get(word);
+    if (saysPart === "limit" || saysPart === part || (part === "refill" && word === "rate"))
+      return "repeated";
     if (isTime && /^(?:time|size|length)$/.test(word) && PARTS.has(before)) return "repeated";
-    if (part === "reset" && PARTS.get(word) === "remaining") return "repeated";
+    if (part === "reset" && (word === "time" || saysPart === "remaining")) return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
     // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
     // `x-limit-min`: the least.

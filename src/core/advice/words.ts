@@ -54,7 +54,7 @@ export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
   ["interval period window duration", "window"],
   ["replenish fillrate", "refill"],
   ["resource bucket name class category group model", "resource"],
-  ["type scope reason", "kind"],
+  ["type scope reason unit", "kind"],
   ["delay", "delay"],
   ["policy", "policy"],
 );
@@ -82,7 +82,7 @@ const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
   ["photos", "photos"],
   ["tokens", "tokens"],
   ["credits", "credits"],
-  ["quota", "points"],
+  ["quota points", "points"],
 );
 
 /** They narrow down whose limit it is, and what is counted are requests all the same. */
