@@ -32,7 +32,7 @@ export function recogniseInJson(
   }
   if (status !== undefined) return { means: "server_error", says: SAYS.server_error, by: "the body" };
   if (!isFailure || !envelope.isBare || envelope.isResource) return undefined;
-  const isOurs = envelope.codes.some((code) => code >= 400 && code < 500);
+  const isOurs = envelope.codes.some((code) => /^4\d\d/.test(String(code)));
   const means = isOurs ? "client_error" : "server_error";
   return { means, says: "an error in place of content", by: "the body" };
 }
@@ -74,10 +74,14 @@ const AROUND = wordSet(
 );
 const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized forbidden");
 
+/** A status of a failure, or a code that begins with one: 404, 50013, 40101. */
+const FAILED = /^[45]\d\d(?:\d\d)?$/;
+
 /** It says that it failed, and perhaps no more. */
-function saysFailure({ members, failure, isResource }: Envelope): boolean {
+function saysFailure({ members, failure, codes, hasMessage, isBare, isResource }: Envelope): boolean {
   return (
     failure !== undefined ||
+    (isBare && hasMessage && codes.some((code) => FAILED.test(String(code)))) ||
     members.some(([name, value]) => {
       // Not how many of each there were.
       if (name === "errors") return isFilled(value) && !isTally(value);
@@ -127,11 +131,9 @@ function envelopeOf(value: object): Envelope | undefined {
 
 /** A status that the answer itself tells. */
 function statusIn({ codes, failure, hasMessage, isBare, isResource }: Envelope): number | undefined {
+  if (!hasMessage && failure === undefined) return undefined;
   const refusing = codes.find((code) => REFUSING_STATUSES.has(code));
-  if (refusing !== undefined && (hasMessage || failure !== undefined)) return refusing;
-  return failure !== undefined && isBare && !isResource
-    ? codes.find((code) => BROKEN_STATUSES.has(code))
-    : undefined;
+  return refusing ?? (isBare && !isResource ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
 }
 
 /** Out of `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"data": {"error_code": …, "error": …}}`. */
