@@ -220,7 +220,6 @@ export class AppNotify {
   #view(): NotifierView {
     const sources = this.#sources;
     if (sources === undefined) throw new Error("asked before the start");
-    const { web, fleet: configured } = this.#config;
     const { fleet, polling } = sources;
     const bulletins = new Map<string, Bulletin | undefined>();
     const bulletinOf = (name: string): Bulletin | undefined => {
@@ -241,7 +240,7 @@ export class AppNotify {
         new Set([...(fleet?.bulletins() ?? []), ...known].filter((name) => !isHere(name))),
       incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? bulletinOf(name)?.incidents ?? [],
       conditions: () => [
-        ...ofProcess(sources, configured?.name),
+        ...ofProcess(sources, this.#config.fleet?.name),
         ...(fleet?.conditions() ?? []),
         ...[...this.#upstreams.keys()].flatMap((name) =>
           isHere(name) ? (this.#slowly(sources).get(name) ?? []) : (bulletinOf(name)?.conditions ?? []),
@@ -254,7 +253,7 @@ export class AppNotify {
         return facts === undefined ? bulletinOf(name)?.words : wordsOf(facts, status);
       },
       of: this.#upstreams.size,
-      pageUrl: (configured?.advertise ?? web.pageUrl)?.replace(/\/+$/, ""),
+      pageUrl: pageUrlOf(this.#config),
     };
   }
 
@@ -297,6 +296,11 @@ export class AppNotify {
     }
     return all;
   }
+}
+
+/** Of the page for people, without a slash at its end. */
+export function pageUrlOf({ web, fleet }: Pick<Config, "web" | "fleet">): string | undefined {
+  return (web.pageUrl ?? fleet?.advertise)?.replace(/\/+$/, "");
 }
 
 function upstreamsOf({ upstreams }: Config): ReadonlyMap<string, Config["upstreams"][number]> {

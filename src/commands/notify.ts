@@ -1,7 +1,7 @@
 import { systemClock } from "../adapters/clock.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import { dryRequest, send } from "../app/notify.ts";
+import { dryRequest, pageUrlOf, send } from "../app/notify.ts";
 import type { Message } from "../core/notify/message.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
@@ -18,7 +18,8 @@ export async function notify(options: NotifyOptions): Promise<number> {
   const { name, isDry, wallNowMs, environment, out, err } = options;
   const loaded = await loadOrRefuse(options, isDry ? "structure" : "everything");
   if (loaded === undefined) return 1;
-  const { notify: all = [], web, denyAddresses } = loaded.config;
+  const { notify: all = [], denyAddresses } = loaded.config;
+  const pageUrl = pageUrlOf(loaded.config);
   const receivers = all.filter((receiver) => name === undefined || receiver.name === name);
   if (receivers.length === 0) {
     err(name === undefined ? "the config has no notify\n" : `notify has no receiver "${name}"\n`);
@@ -29,7 +30,7 @@ export async function notify(options: NotifyOptions): Promise<number> {
   const parts = { clock, environment, keys: new KnownKeys([]), names: new NameResolver({ clock }), log };
   let code = 0;
   for (const receiver of receivers) {
-    for (const message of samples(wallNowMs, web.pageUrl)) {
+    for (const message of samples(wallNowMs, pageUrl)) {
       if (isDry) {
         out(dryRequest(receiver, message));
         continue;
@@ -67,7 +68,7 @@ function samples(atMs: number, pageUrl: string | undefined): readonly Message[] 
     side: "nobody",
     title,
     lines: ["Nothing is down. Somebody ran: pacewatch notify --test"],
-    link: pageUrl,
+    link: pageUrl && `${pageUrl}/`,
   };
   const up = { event: "up", isOver: true, untilMs: atMs, title: `${title} is over` } as const;
   return [down, { ...down, ...up, members: [{ ...member, untilMs: atMs }] }];

@@ -20,8 +20,10 @@ async function printed(
     out: (text: string) => void;
     err: (text: string) => void;
   }) => Promise<number>,
+  more: object = {},
 ): Promise<Printed> {
   await using folder = await openConfigFolder({
+    ...more,
     ...(receivers.length > 0 && { notify: receivers }),
     budgets: { api: { rate: { requests: 6000, per: "1m" } } },
     upstreams: [rawUpstream("email", "https://email.example.test", { every: "30s" })],
@@ -77,6 +79,26 @@ test("a dry run needs no secret, shows none and sends nothing", async () => {
   expect(dry.out).toContain("hook: POST <url>\n");
   expect(dry.out).toContain("X-Pacewatch-Signature: sha256=");
   expect(dry.out).toContain('"title":"A test of Pacewatch"');
+});
+
+test.each([
+  ["https://page.example.test/", "http://10.0.0.7:10429", "https://page.example.test/"],
+  [undefined, "http://10.0.0.7:10429/", "http://10.0.0.7:10429/"],
+  [undefined, undefined, undefined],
+])("messages link to the page for people, %s, before that of the replica, %s", async (page, own, shown) => {
+  const redis = { url: "redis://127.0.0.1:6379" };
+  const config = {
+    ...(page && { web: { page_url: page } }),
+    ...(own && { fleet: { mode: "shard", replicas: 2, redis, advertise: own } }),
+  };
+  const dry = await printed(
+    RECEIVERS,
+    {},
+    (io) => notify({ ...io, name: "hook", isDry: true, wallNowMs }),
+    config,
+  );
+  expect(dry).toMatchObject({ code: 0, err: "" });
+  expect(dry.out).toContain(`"url":${JSON.stringify(shown ?? null)}}`);
 });
 
 test("without receivers, or without the one that is named, nothing is sent", async () => {
