@@ -119,7 +119,7 @@ export type NotifyParts = TransportParts & {
   readonly onBug: (error: unknown) => void;
 };
 
-const ALONE: Hearing = { reign: "", told: undefined };
+const ALONE: Hearing = { reign: "", told: () => undefined };
 
 type NotifySources = ViewSources & { readonly polling: AppPolling };
 
@@ -214,7 +214,7 @@ export class AppNotify {
     const { fleet } = this.#sources ?? {};
     if (fleet === undefined) return ALONE;
     const records = await fleet.hear();
-    return records && { reign: fleet.reign, told: toldIn(records) };
+    return records && { reign: fleet.reign, told: () => toldIn(records) };
   }
 
   #view(): NotifierView {

@@ -24,8 +24,8 @@ export type NotifierView = Omit<Outlook, "scene"> & {
 export type Hearing = {
   /** Another one where another replica may have told something since. */
   readonly reign: string;
-  /** By all of them, until now; undefined where this process knows it all. */
-  readonly told: ToldBefore | undefined;
+  /** By all of them, until now; undefined where this process knows it all. Asked for once in a reign: it may be long. */
+  readonly told: () => ToldBefore | undefined;
 };
 
 export type NotifierParts = Omit<OutboxParts, "onFree"> & {
@@ -164,7 +164,7 @@ export class Notifier {
       return Infinity;
     }
     const view = this.#parts.view();
-    const told = heard.reign === this.#reign ? undefined : heard.told;
+    const told = heard.reign === this.#reign ? undefined : heard.told();
     if (told !== undefined) this.#takeOver(told);
     this.#reign = heard.reign;
     this.#learn(view);

@@ -85,7 +85,7 @@ export class FleetNotifyWorld {
       },
       hear: async () => {
         await this.clock.sleep(1);
-        return this.#eldest() === session ? { reign: session, told: toldIn(this.board) } : undefined;
+        return this.#eldest() === session ? { reign: session, told: () => toldIn(this.board) } : undefined;
       },
       view: () => ({
         upstream: (upstream) => ({

@@ -87,7 +87,7 @@ export class NotifyWorld {
       onBug: (error) => {
         throw error;
       },
-      hear: () => Promise.resolve({ reign: "", told: undefined }),
+      hear: () => Promise.resolve({ reign: "", told: () => undefined }),
       view: () => ({
         upstream: (name) => {
           const watched = this.upstreams.get(name);
