@@ -7,17 +7,9 @@ import { HEALTH_STATES, type HealthState } from "../../core/poll/health.ts";
 
 export type Markup = ReturnType<typeof html>;
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** For markup that is written as text. Controls and marks that turn the direction of text are escaped too. */
 export function escaped(text: string): string {
-  return escapeText(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+  return String(html`${escapeText(text)}`);
 }
 
 /** Text from an upstream: markup and control characters are escaped, and it cannot change the text direction. */

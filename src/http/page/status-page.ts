@@ -42,7 +42,7 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
     ${notices(status)}
     ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${noneWords(fleet)}</p>`) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
-    ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
+    ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)}
     ${fleet === undefined ? "" : fleetSection(fleet, status)} ${section("Budgets", yield* budgetList(status))}

@@ -61,7 +61,7 @@ export function* renderUpstreamPage(
       </header>
       ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
-      <div class="head plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
+      <div class="plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}
       <p class="of">${slotsLine(upstream)}</p>
