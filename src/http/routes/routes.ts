@@ -234,27 +234,23 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
       return { status: text === undefined ? 404 : 200, type: HTML, pieces };
     });
   return [
-    get("/", (request) =>
-      answerPage(request, answers, async (view) => {
-        const fleet = await deps.fleet();
-        return { status: 200, pieces: renderStatusPage(deps.status(), view, fleet) };
-      }),
-    ),
-    get("/upstreams/:name", (request, name) =>
-      answerPage(request, answers, async (view) => {
-        const inFile = await deps.columns(name, view.range);
-        const daysInFile = await deps.columns(name, CALENDAR);
-        const status = deps.status();
-        const facts = status.facts(name);
-        if (facts !== undefined) {
-          const seen = inFile ?? status.columns(name, view.range);
-          const days = daysInFile ?? status.columns(name, CALENDAR);
-          return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
-        }
-        const fleet = await deps.fleet();
-        return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
-      }),
-    ),
+    page("/", answers, async (view) => {
+      const fleet = await deps.fleet();
+      return { status: 200, pieces: renderStatusPage(deps.status(), view, fleet) };
+    }),
+    page("/upstreams/:name", answers, async (view, name) => {
+      const inFile = await deps.columns(name, view.range);
+      const daysInFile = await deps.columns(name, CALENDAR);
+      const status = deps.status();
+      const facts = status.facts(name);
+      if (facts !== undefined) {
+        const seen = inFile ?? status.columns(name, view.range);
+        const days = daysInFile ?? status.columns(name, CALENDAR);
+        return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
+      }
+      const fleet = await deps.fleet();
+      return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
+    }),
     get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers)),
     get("/runbooks/", runbook),
     get("/runbooks/:name", runbook),
@@ -296,47 +292,43 @@ type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
  * The browser reloads the page by itself and keeps the scroll position. `?refresh=off` stops that: a refresh in the
  * markup could not be stopped.
  */
-async function answerPage(
-  request: HttpRequest,
-  answers: Answers,
-  render: (view: View) => Promise<Page>,
-): Promise<HttpAnswer> {
-  const view = viewOf(request.url.searchParams);
-  const { refreshes, range } = view;
-  const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
-    const { status, pieces } = await render(view);
-    return { status, type: HTML, pieces };
+function page(path: string, answers: Answers, render: (view: View, name: string) => Promise<Page>): Route {
+  return get(path, async (request, name) => {
+    const view = viewOf(request.url.searchParams);
+    const { refreshes, range } = view;
+    const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
+      const { status, pieces } = await render(view, name);
+      return { status, type: HTML, pieces };
+    });
+    if (!refreshes || answer.status !== 200) return answer;
+    return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
   });
-  if (!refreshes || answer.status !== 200) return answer;
-  return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
 }
 
 function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
-  const serve = (request: HttpRequest, found: () => Promise<Json> | Json): Promise<HttpAnswer> =>
-    answers.serve(request, request.path, async () => {
-      const { status = 200, pieces } = await found();
-      return { status, type: "application/json", pieces };
-    });
+  const json = (path: string, found: (name: string) => Promise<Json> | Json): Route =>
+    get(path, (request, name) =>
+      answers.serve(request, request.path, async () => {
+        const { status = 200, pieces } = await found(name);
+        return { status, type: "application/json", pieces };
+      }),
+    );
   return [
-    get("/api/v1/upstreams", (request) => serve(request, () => ({ pieces: listAnswer(deps.status()) }))),
-    get("/api/v1/upstreams/:name", (request, name) =>
-      serve(request, async () => {
-        const found = upstreamAnswer(deps.status(), name);
-        return found === undefined
-          ? missing(missingUpstreamAnswer(name, await deps.fleet()))
-          : { pieces: jsonPieces(found) };
-      }),
-    ),
-    get("/api/v1/fleet", (request) =>
-      serve(request, async () => {
-        const fleet = await deps.fleet();
-        return fleet === undefined
-          ? missing({ error: "cannot show the fleet: none is configured" })
-          : { pieces: jsonPieces({ nowMs: deps.status().nowMs, ...fleet }) };
-      }),
-    ),
-    get("/api/v1/incidents", (request) => serve(request, () => ({ pieces: incidentsAnswer(deps.status()) }))),
-    get("/api/v1/config", (request) => serve(request, () => ({ pieces: jsonPieces(deps.config()) }))),
+    json("/api/v1/upstreams", () => ({ pieces: listAnswer(deps.status()) })),
+    json("/api/v1/upstreams/:name", async (name) => {
+      const found = upstreamAnswer(deps.status(), name);
+      return found === undefined
+        ? missing(missingUpstreamAnswer(name, await deps.fleet()))
+        : { pieces: jsonPieces(found) };
+    }),
+    json("/api/v1/fleet", async () => {
+      const fleet = await deps.fleet();
+      return fleet === undefined
+        ? missing({ error: "cannot show the fleet: none is configured" })
+        : { pieces: jsonPieces({ nowMs: deps.status().nowMs, ...fleet }) };
+    }),
+    json("/api/v1/incidents", () => ({ pieces: incidentsAnswer(deps.status()) })),
+    json("/api/v1/config", () => ({ pieces: jsonPieces(deps.config()) })),
   ];
 }
 
