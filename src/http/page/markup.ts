@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import { escapeToBuffer } from "hono/utils/html";
 import { escapeText } from "../../core/text/escape.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import { dateTime } from "../../core/time/civil-day.ts";
@@ -9,7 +10,9 @@ export type Markup = ReturnType<typeof html>;
 
 /** For markup that is written as text. Controls and marks that turn the direction of text are escaped too. */
 export function escaped(text: string): string {
-  return String(html`${escapeText(text)}`);
+  const written: [string] = [""];
+  escapeToBuffer(escapeText(text), written);
+  return written[0];
 }
 
 /** Text from an upstream: markup and control characters are escaped, and it cannot change the text direction. */
