@@ -15,24 +15,15 @@ type Said = {
   readonly remaining: readonly Amount[];
   readonly used: readonly Amount[];
   readonly resetsMs: readonly number[];
-  readonly perMs: number | undefined;
+  readonly perMs?: number | undefined;
   /** So many more are allowed in each second: it stands for the limit where none is told. */
-  readonly refill: Amount | undefined;
-  readonly resource: string | undefined;
+  readonly refill?: Amount | undefined;
+  readonly resource?: string | undefined;
   /** The value of a header tells that something else is counted. */
-  readonly otherUnit: string | undefined;
+  readonly otherUnit?: string | undefined;
 };
 
-const NOTHING: Said = {
-  limits: [],
-  remaining: [],
-  used: [],
-  resetsMs: [],
-  perMs: undefined,
-  refill: undefined,
-  resource: undefined,
-  otherUnit: undefined,
-};
+const NOTHING: Said = { limits: [], remaining: [], used: [], resetsMs: [] };
 
 /** Lists are joined; of what can be said only once, the first is believed. */
 function together(first: Said, second: Partial<Said>): Said {
