@@ -1,4 +1,4 @@
-import { formatPercentage } from "../config/keys/leaves.ts";
+import { formatPercentage } from "../core/text/percent.ts";
 import { formatUnits } from "../core/config/price.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";

@@ -9,6 +9,7 @@ import {
   parseDuration,
 } from "../../core/time/duration.ts";
 import { isList } from "../../core/exchange/json-value.ts";
+import { formatPercentage } from "../../core/text/percent.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";
@@ -218,8 +219,4 @@ export function oneOf<const Values extends readonly string[]>(
   values: Values,
 ): z.ZodType<Values[number], Values[number]> {
   return z.enum(values, { error: `one of ${values.join(", ")}` });
-}
-
-export function formatPercentage(ratio: number): string {
-  return `${Number((ratio * 100).toFixed(6))}%`;
 }

@@ -2,6 +2,7 @@ import { leasesOfSlowPolls } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatUnits } from "../config/price.ts";
 import { listing } from "../text/listing.ts";
+import { formatPercentage } from "../text/percent.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { Group } from "../fleet/groups.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
@@ -46,8 +47,8 @@ export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[]
 
 function nothingAllowed({ rate, part }: RateProof, budget: Budget, advice: string): string {
   if (part !== undefined && part.whole >= 1)
-    return `budget "${budget.name}" allows its replicas nothing: its cap is ${part.whole} (${percent(budget.share)} of ${rate.requests} in ${rate.label}), and the part of one of ${part.replicas} replicas is less than one request: ${advice}, or lower fleet.replicas to ${part.whole}, or set fleet.mode: shard`;
-  return `budget "${budget.name}" allows nothing: ${percent(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
+    return `budget "${budget.name}" allows its replicas nothing: its cap is ${part.whole} (${formatPercentage(budget.share)} of ${rate.requests} in ${rate.label}), and the part of one of ${part.replicas} replicas is less than one request: ${advice}, or lower fleet.replicas to ${part.whole}, or set fleet.mode: shard`;
+  return `budget "${budget.name}" allows nothing: ${formatPercentage(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
 }
 
 function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budget, advice: string): string {
@@ -56,7 +57,7 @@ function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budg
   );
   const divided = part === undefined ? "" : `, divided among ${part.replicas} replicas`;
   const whose = part === undefined ? "its upstreams" : "each replica";
-  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
+  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${formatPercentage(budget.share)} of ${rate.requests}${divided}): ${advice}`;
 }
 
 function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
@@ -122,7 +123,7 @@ export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding
   warnings.push(...tightness(proof, use));
   const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));
   if (fleet !== undefined && wholes.length > 0) {
-    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...wholes), fleet)}`;
+    const message = `budget "${budget.name}" has no reserve: ${formatPercentage(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...wholes), fleet)}`;
     warnings.push({ subject, message });
   }
   return warnings;
@@ -187,8 +188,4 @@ export function sharedKeys(
     }
   }
   return warnings;
-}
-
-export function percent(share: number): string {
-  return `${Number((share * 100).toFixed(4))}%`;
 }

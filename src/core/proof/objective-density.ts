@@ -2,7 +2,8 @@
 
 import type { Upstream } from "../config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
-import { percent, type Finding } from "./findings.ts";
+import type { Finding } from "./findings.ts";
+import { formatPercentage } from "../text/percent.ts";
 import { LEGAL_PERIODS_MS, cronOf } from "../schedule/schedule.ts";
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
@@ -83,7 +84,7 @@ function warningFor(upstream: Upstream): string | undefined {
   if (isJudged(density)) return undefined;
   const { source } = upstream.schedule;
   const rate = cronOf(upstream.schedule).isEven ? `one poll ${source}` : source;
-  return `upstream "${upstream.name}" ${whyNot(density, `${percent(density.availability)} at ${rate}`)}${whatWouldDo(density)}`;
+  return `upstream "${upstream.name}" ${whyNot(density, `${formatPercentage(density.availability)} at ${rate}`)}${whatWouldDo(density)}`;
 }
 
 function isJudged(density: Density): boolean {
@@ -109,7 +110,7 @@ function whatWouldDo(density: Density): string {
   );
   const ways = [
     periodMs === undefined ? undefined : `poll at least every ${formatDuration(periodMs)}`,
-    availability === undefined ? undefined : `aim at ${percent(availability)}`,
+    availability === undefined ? undefined : `aim at ${formatPercentage(availability)}`,
   ].filter((way) => way !== undefined);
   return ways.length === 0 ? "" : `; ${ways.join(" or ")}`;
 }

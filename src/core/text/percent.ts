@@ -4,6 +4,11 @@ export function percentEncoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, escape);
 }
 
+/** `99.95%`: a part, as a config writes it. */
+export function formatPercentage(part: number): string {
+  return `${Number((part * 100).toFixed(6))}%`;
+}
+
 /** Percent-encoded text, decoded; as it is where it cannot be decoded. */
 export function percentDecoded(text: string, decode: (text: string) => string = decodeURIComponent): string {
   try {
