@@ -1,7 +1,7 @@
 /**
  * Real refusals, as providers say them (seen), and others that nobody looked at while the table was made (unseen), or
  * before each of the rounds of mending it; the sixth was gathered by others, and of the seventh, from 308 that nobody had
- * read, these brought a change. The eighth is from documentation; four of it were wrong before.
+ * read, these brought a change. The eighth is from documentation; ten of it were wrong before.
  * The ninth are those that brought a change, of 208 that fixtures, tests and notes of other projects quote.
  */
 

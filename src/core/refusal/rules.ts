@@ -145,7 +145,7 @@ export const RULES: readonly Rule[] = [
     ...WALL,
     on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
     near: within(6, w.WALL | w.CALLS, w.BLOCKED),
-    unless: w.RATE | w.THROTTLED | w.ELSEWHERE | w.ACCOUNT,
+    unless: w.RATE | w.MANY | w.THROTTLED | w.ELSEWHERE | w.ACCOUNT,
     unlessAnywhere: w.API_KEY,
   },
   // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
@@ -191,6 +191,8 @@ export const RULES: readonly Rule[] = [
   },
   // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
   { ...RIGHT, on: { only: [403] }, near: within(1, w.DENIED, w.RIGHT) },
+  // AWS, 429: "ThrottlingException", beside "The request was denied because it exceeded a quota."
+  { ...RATE, on: { only: [429] }, in: "codes", near: within(1, w.THROTTLED), unlessAnywhere: w.LONG },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
 ];

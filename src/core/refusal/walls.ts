@@ -78,7 +78,9 @@ const MARKS: readonly Marks[] = [
 /** Undefined where a 503 says that what is behind the wall is away. */
 export function wallPage(facts: Facts, status: number): Recognition | undefined {
   const { raw, json } = facts;
-  if (raw === "") return undefined;
+  // In JSON, a gateway quotes the wall that somebody behind it ran into.
+  const isQuoted = json !== undefined && status >= 500 && status !== 503;
+  if (raw === "" || isQuoted) return undefined;
   const isOutage = status === 503 && saysAnywhere(ELSEWHERE, facts);
   for (const { on, marks } of isOutage ? MARKS.slice(0, 1) : MARKS) {
     const words = on(status, facts) ? marks.exec(raw)?.[0] : undefined;

@@ -74,12 +74,13 @@ export const QUOTA: number = setOf(`
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
-  limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
+  limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite limiet
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
+  exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
   not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
-  überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
+  überschritten erreicht erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé* atteint*
+  supera* excedid* alcanzad* atingid* raggiunt* overschreden`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
   add_more purchase buy recharge expired 不足 不够 不夠 失败 부족 충분하지 недостаточно хватает reicht leer onvoldoende niewystarczające
@@ -95,7 +96,7 @@ export const MANY: number = setOf(`
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
-  abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
+  abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded 限流 속도
   frequency_limit ${pairs("banned blocked", "until till")} ${pairs("going posting", "too_fast too_often")}`);
 export const LONG: number = setOf(`
   daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
@@ -118,9 +119,9 @@ export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
   deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
-  malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned specified
-  unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry 无效 無效
-  失效 非法 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
+  malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist not_registered banned
+  specified unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry
+  无效 無效 失效 非法 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
   истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
   non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
@@ -247,14 +248,14 @@ export function plain(text: string): string {
   return /[^a-z_]/.test(text) ? spelledOut(text).trim() : text.replaceAll("_", " ");
 }
 
-/** Without addresses, and without the number of "60 requests in 1 minute". */
+/** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". */
 function spelledOut(text: string): string {
   return (UNSPACED.test(text) ? text.replaceAll(/[A-Za-z]+/g, " $& ") : text)
     .replaceAll(/https?:\/\/\S+/g, " ")
     .replaceAll(/['’]|(?<=\d)[.,](?=\d)/g, "")
     .replaceAll(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ")
     .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
-    .replaceAll(/\b\d+ (?=(?:second|minute|hour)s?\b)/g, "")
+    .replaceAll(/\b(?:1 (?=(?:day|week|month)\b)|\d+ (?=(?:second|minute|hour)s?\b))/g, "")
     .replaceAll(/[.!?;]\s|[。！？；]/g, " | ")
     .replaceAll(/[^A-Za-z0-9|\u0080-\u2fff\u3040-\ufeff]+/g, " ")
     .toLowerCase();

@@ -125,6 +125,20 @@ test.each([
   expect(reason(answered(status, body))).toBe(outcome);
 });
 
+test("a page of a wall that a router quotes of a provider behind it is that provider's trouble", () => {
+  const quoted = (code: number): string =>
+    JSON.stringify({
+      error: {
+        message: "Provider returned error",
+        code,
+        metadata: { raw: "<title>Just a moment...</title>" },
+      },
+    });
+  for (const status of [500, 502, 530])
+    expect(reason(answered(status, quoted(status)))).toBe("failed server_error");
+  expect(reason(answered(403, quoted(403)))).toBe("failed blocked");
+});
+
 describe("the wire decides where it broke", () => {
   test.each(WIRE_FAULTS)("%s stays what it is", (fault) => {
     const expected = fault === "bug" || fault === "memory" ? `ours ${fault}` : `failed ${fault}`;
