@@ -83,11 +83,12 @@ export class BudgetLedger {
     const pausedUntilMs = this.#restraint.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
     if (this.#isSpent(mostCost)) {
-      return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
+      const shortestMs = Math.min(...this.budget.rates.map((rate) => rate.perMs));
+      return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota", budget };
     }
     const usedUpUntilMs = this.usedUpUntilMs(nowMs);
     if (usedUpUntilMs > nowMs) return { kind: "wait", untilMs: usedUpUntilMs, cause: "budget", budget };
-    const caps = this.#caps(nowMs);
+    const caps = this.budget.rates.map((rate) => this.#capOf(rate, nowMs));
     if (caps.some((cap) => cap < 1))
       return { kind: "wait", untilMs: nowMs + NOTHING_ALLOWED_MS, cause: "ledger", budget };
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
@@ -178,10 +179,6 @@ export class BudgetLedger {
     return draws.some(({ quota, units }) => !this.#quotas.of(quota).hasRoomFor(units));
   }
 
-  #caps(nowMs: number): number[] {
-    return this.budget.rates.map((rate) => this.#capOf(rate, nowMs));
-  }
-
   #capOf(rate: Rate, nowMs: number): number {
     const whole = capOf(rate, this.budget.share);
     const lowered = this.#restraint.capOf(rate, whole, nowMs);
@@ -205,9 +202,5 @@ export class BudgetLedger {
     const forgottenAtMs = fromMs + forgottenAfterMs(this.leases.terms, 0);
     if (forgottenAtMs <= nowMs) this.#retiredBudgets = [];
     return forgottenAtMs;
-  }
-
-  #shortestWindowMs(): number {
-    return Math.min(...this.budget.rates.map((rate) => rate.perMs));
   }
 }

@@ -106,13 +106,15 @@ export class LearnedWindows {
     const before = this.#seen.get(key);
     const seen = sightingOf(family, before, nowMs);
     keepNewest(this.#seen, key, seen, MOST_KEYS);
-    const byReset = windowOfResets(seen, before);
-    if (byReset !== undefined)
-      return this.#learn({ key, limit: family.limit, perMs: byReset, from: "resets" });
-    const byRefill = family.resetMs === undefined ? windowOfRefills(seen) : undefined;
-    return byRefill === undefined
-      ? undefined
-      : this.#learn({ key, limit: family.limit, perMs: byRefill, from: "refills" });
+    const byResets = windowOfResets(seen, before);
+    const perMs = byResets ?? (family.resetMs === undefined ? windowOfRefills(seen) : undefined);
+    if (perMs === undefined) return undefined;
+    return this.#learn({
+      key,
+      limit: family.limit,
+      perMs,
+      from: byResets === undefined ? "refills" : "resets",
+    });
   }
 }
 

@@ -17,15 +17,13 @@ export function longestRateOf(budget: Budget): Rate {
 
 /** `needs`: by its word alone, an upstream does not take the cap below this. Undefined where it lowers no rate. */
 export function loweredBy(
-  { requests, perMs }: AdvertisedLimit,
+  limit: AdvertisedLimit,
   budget: Budget,
   needs: Needs,
 ): { readonly perMs: number; readonly requests: number } | undefined {
-  // A limit without a window is no limit yet: to take it for that of a rate would be a guess.
-  if (perMs === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
-  const rate = rateMeantBy(perMs, budget);
-  if (rate === undefined) return undefined;
-  const advertised = Math.floor((requests * rate.perMs) / perMs);
+  const meant = rateMeantBy(limit, budget);
+  if (meant === undefined) return undefined;
+  const { rate, advertised } = meant;
   const inItsWindow = Math.max(advertised, Math.ceil(needs(rate) / budget.share - 1e-9));
   return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
 }
@@ -37,19 +35,25 @@ export function floorOver(
   budget: Budget,
   needs: Needs,
 ): { readonly polls: number; readonly rate: Rate } | undefined {
-  const rate = rateMeantBy(perMs, budget);
-  if (rate === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
-  const advertised = Math.floor((requests * rate.perMs) / perMs);
+  const meant = rateMeantBy({ requests, perMs }, budget);
+  if (meant === undefined) return undefined;
+  const { rate, advertised } = meant;
   const polls = Math.ceil(needs(rate) - 1e-9);
   const isHeldUp =
     advertised < rate.requests && polls > Math.max(1, capOf({ requests: advertised }, budget.share));
   return isHeldUp ? { polls, rate } : undefined;
 }
 
-/** An advertised limit is about the rate with the nearest window. */
-function rateMeantBy(perMs: number, budget: Budget): Rate | undefined {
+/** An advertised limit is about the rate with the nearest window: it allows so much in that. */
+function rateMeantBy(
+  { requests, perMs }: AdvertisedLimit,
+  budget: Budget,
+): { readonly rate: Rate; readonly advertised: number } | undefined {
+  // A limit without a window is no limit yet: to take it for that of a rate would be a guess.
+  if (perMs === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
   const distance = (rate: Rate): number => Math.abs(Math.log(rate.perMs / perMs));
-  return budget.rates.toSorted((a, b) => distance(a) - distance(b))[0];
+  const [rate] = budget.rates.toSorted((a, b) => distance(a) - distance(b));
+  return rate && { rate, advertised: Math.floor((requests * rate.perMs) / perMs) };
 }
 
 /** Production comes first for so long; 0 for not at all. */

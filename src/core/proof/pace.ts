@@ -50,17 +50,12 @@ export function asksOf(
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const { schedule } = first;
-    const confirm = Math.min(first.confirm, mostConfirm);
-    const count = group.length;
-    if (!cronOf(schedule).isEven) {
-      const slotsWithin = bySecond((windowMs) => cronOf(schedule).mostWithin(windowMs));
-      return [{ count, confirm, gapMs: cronOf(schedule).shortestGapMs, slotsWithin }];
-    }
-    const gapMs = Math.max(schedule.longestGapMs, leastPeriodMs);
-    return [
-      { count, confirm, gapMs, slotsWithin: (windowMs: number): number => Math.ceil(windowMs / gapMs) },
-    ];
+    const cron = cronOf(first.schedule);
+    const gapMs = cron.isEven ? Math.max(cron.longestGapMs, leastPeriodMs) : cron.shortestGapMs;
+    const slotsWithin = cron.isEven
+      ? (windowMs: number): number => Math.ceil(windowMs / gapMs)
+      : bySecond((windowMs) => cron.mostWithin(windowMs));
+    return [{ count: group.length, confirm: Math.min(first.confirm, mostConfirm), gapMs, slotsWithin }];
   });
 }
 
