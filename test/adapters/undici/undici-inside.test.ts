@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import "../../../src/adapters/undici/errors-without-stack.ts";
 import { Client as PublicClient, type Dispatcher, errors } from "undici";
+import symbols from "undici/lib/core/symbols.js";
 import Client from "undici/lib/dispatcher/client.js";
 import { expect, onTestFinished, test } from "vitest";
 import { ANSWER_READ } from "../../../src/adapters/undici/faults.ts";
@@ -97,6 +98,20 @@ test("headers come raw, as a list of names and values", async () => {
     "x-one",
     "2",
   ]);
+});
+
+test("a socket that undici has taken has its parser, with all that answer-parser.ts corrects", async () => {
+  const upstream = await startUpstream(async (connection) => void (await connection.request()));
+  const { client, sockets } = openClient(upstream);
+  const parser = await new Promise<unknown>((resolve, reject) => {
+    dispatch(client, {
+      onRequestStart: () => resolve(Reflect.get(sockets.at(-1) ?? {}, symbols.kParser)),
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
+  const method: unknown = expect.any(Function);
+  expect(parser).toMatchObject({ headers: [], headersSize: 0 });
+  expect(parser).toMatchObject({ onHeaderField: method, onHeadersComplete: method, trackHeader: method });
 });
 
 test("an error of the parser is named HTTPParserError, and ends with its reason in parentheses", async () => {
