@@ -97,7 +97,7 @@ const VAGUE = wordSet("current this at in after for by timestamp ts renewal");
  * What is left or reset may be anything, such as votes or a session: without one of these words, a name must say requests,
  * or a window of nothing else.
  */
-const OF_LIMITS = /limit|remain|quota|throttle/;
+const OF_LIMITS = /limit|remain|quota|throttle|-rl-/;
 /** `x-votes-limit` counts votes, and `x-bapi-limit` requests: a name in the plural is what is counted. */
 const PLURAL = /[^s]s$/;
 /** `qpd`: queries in a day. */
@@ -110,13 +110,13 @@ const OF_THE_API = /^(?:x-)?(?:api-)?limit-remaining$/;
 type Stem = { readonly start: number; readonly end: number; readonly isWeak: boolean };
 
 /**
- * `rate` and `limit` side by side, or `throttle`, are a stem that proves what the header is about; `limit` or `quota`
+ * `rate` and `limit` side by side, `rl` or `throttle` are a stem that proves what the header is about; `limit` or `quota`
  * alone is weak.
  */
 function stemOf(words: readonly string[]): Stem {
   const limitAt = words.findIndex((word, at) => word === "limit" && words[at - 1] === "rate");
   if (limitAt > 0) return { start: limitAt - 1, end: limitAt + 1, isWeak: false };
-  const throttleAt = words.indexOf("throttle");
+  const throttleAt = words.findIndex((word) => word === "throttle" || word === "rl");
   if (throttleAt >= 0) return { start: throttleAt, end: throttleAt + 1, isWeak: false };
   const at = words.findIndex((word) => word === "limit" || word === "quota");
   if (at >= 0) return { start: at, end: at + 1, isWeak: true };
