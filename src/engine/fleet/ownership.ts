@@ -8,7 +8,15 @@ import { type FleetConfig, type MembershipParts, NO_CONFIG } from "./parts.ts";
 /** What replicas of different configs know each other by. */
 export type OwnConfig = Pick<MemberInfo, "groups" | "configSinceMs">;
 
-/** What this replica holds. It claims the groups assigned to it, and hands over those assigned to others. */
+/**
+ * What this replica holds. It claims the groups assigned to it, and hands over those assigned to others.
+ *
+ * The way of a name: free, claimed, handed over while its last poll ends, released. Besides:
+ * - the session ends by our own clock: all is lost at once;
+ * - the board has lost its data: the next session retakes what is held;
+ * - a release has no answer, and may arrive later: a new session begins, and retakes the rest;
+ * - a reload changes the terms of budgets: what is held is retaken, in the same session.
+ */
 export class Ownership {
   readonly #parts: MembershipParts;
   readonly #view: BoardView;
