@@ -656,9 +656,11 @@ test("while replicas of the version before this one live, nothing is claimed, an
   await world.clock.advance(29_000);
   expect(replica.polled.size).toBe(0);
   expect(replica.membership.waitsFor).toBe("older_version");
+  expect(replica.logged).toEqual([expect.stringContaining("older version")]);
   await world.clock.advance(TTL_MS);
   expect(replica.polled.size).toBe(UPSTREAMS);
   expect(replica.membership.waitsFor).toBeUndefined();
+  expect(new Set(replica.logged).size).toBe(2);
   // Whatever they sent is over only a window, timeout and linger later.
   const [waitMs = 0] = replica.waitsMs.values();
   expect(waitMs).toBeGreaterThan(40_000);
