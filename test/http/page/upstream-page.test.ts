@@ -208,10 +208,10 @@ describe("values", () => {
     expect(page).toContain('aria-label="credits_remaining, from 20\u202f000 to 12\u202f345.5;');
   });
 
-  test("of a credit that ends within days are told on the page of all upstreams", async () => {
+  test("of a credit that ends within three days are told on the page of all upstreams", async () => {
     const soon = "credits_remaining: At the pace of the last day, empty on Tuesday about 14:00 UTC.";
     expect(textOf(await pageOf(sampleStatus({ upstreams: [upstream] }), "/"))).toContain(soon);
-    const later = { ...CREDITS, credit: { ...CREDITS.credit, emptyAtMs: 100_000 + 5 * 86_400_000 } };
+    const later = { ...CREDITS, credit: { ...CREDITS.credit, emptyAtMs: 100_000 + 3 * 86_400_000 } };
     const other = sampleUpstreamStatus({ values: [later] });
     expect(textOf(await pageOf(sampleStatus({ upstreams: [other] }), "/"))).not.toContain(
       "credits_remaining",
