@@ -14,7 +14,10 @@ export function valueList({ name: upstream, values = [] }: UpstreamFacts, status
     ${values.map((value) => {
       const points = status.valueHistory(upstream, value.name);
       return html`<dt>${untrusted(value.name)}</dt>
-        <dd>${lastSeen(value, points, status.nowMs)} ${sparkline(value.name, points)}</dd>`;
+        <dd>
+          ${lastSeen(value, points.at(-1), status.nowMs)}
+          ${value.credit ? html`<p>${value.credit.sentence}</p>` : ""} ${sparkline(value.name, points)}
+        </dd>`;
     })}
   </dl>`;
 }
@@ -29,25 +32,18 @@ export function creditsThatEnd({ values = [] }: UpstreamFacts, nowMs: number): M
 }
 
 function lastSeen(
-  { value, seenAtMs, found, unit, credit }: ValueStatus,
-  points: readonly ShownPoint[],
+  { value, seenAtMs, found, unit }: ValueStatus,
+  before: ShownPoint | undefined,
   nowMs: number,
 ): Markup {
-  if (value === undefined || seenAtMs === undefined) {
-    const before = points.at(-1);
-    const now =
-      found !== undefined
-        ? html`the answers have <code>${untrusted(found)}</code> there, which is no number`
-        : before === undefined
-          ? html`not seen in any answer yet`
-          : html`not in the answers now`;
-    return html`${now}
-    ${before === undefined ? "" : html`<span class="of">last seen ${ago(before.atMs, nowMs)}: ${amount(before.value)} ${unit}</span>`}
-    ${credit === undefined ? "" : html`<p>${credit.sentence}</p>`}`;
-  }
-  return html`<b>${amount(value)}</b> ${unit}
-    <span class="of">${ago(seenAtMs, nowMs)}</span>
-    ${credit === undefined ? "" : html`<p>${credit.sentence}</p>`}`;
+  if (value !== undefined && seenAtMs !== undefined)
+    return html`<b>${amount(value)}</b> ${unit} <span class="of">${ago(seenAtMs, nowMs)}</span>`;
+  const last = before
+    ? html`<span class="of">last seen ${ago(before.atMs, nowMs)}: ${amount(before.value)} ${unit}</span>`
+    : "";
+  if (found !== undefined)
+    return html`the answers have <code>${untrusted(found)}</code> there, which is no number ${last}`;
+  return before ? html`not in the answers now ${last}` : html`not seen in any answer yet`;
 }
 
 /** From 0 upwards. Its drawing may be raw markup: numbers, and a name from the config. */

@@ -1,5 +1,6 @@
 import type { Receiver } from "../../../src/core/config/config.ts";
 import { bulletinText, readBulletin, toldIn, toldRecords } from "../../../src/core/notify/bulletin.ts";
+import type { ToldBefore } from "../../../src/core/notify/plan.ts";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
@@ -57,6 +58,9 @@ export class FleetNotifyWorld {
     this.#isSharded = isSharded;
   }
 
+  /** How often a replica has read what all of them told. */
+  readings = 0;
+
   get nowMs(): number {
     return this.clock.wallNow();
   }
@@ -85,7 +89,12 @@ export class FleetNotifyWorld {
       },
       hear: async () => {
         await this.clock.sleep(1);
-        return this.#eldest() === session ? { reign: session, told: () => toldIn(this.board) } : undefined;
+        if (this.#eldest() !== session) return undefined;
+        const told = (): ToldBefore | undefined => {
+          this.readings += 1;
+          return toldIn(this.board);
+        };
+        return { reign: session, told };
       },
       view: () => ({
         upstream: (upstream) => ({
