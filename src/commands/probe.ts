@@ -40,6 +40,8 @@ export type ProbeCommand = CommandIo & {
   readonly json: boolean;
 };
 
+/** A signal of the system ends this process at once. */
+const NEVER_ABORTED = new AbortController().signal;
 /** A daemon may use the same budget: two times more than half of it would be too much. */
 const LARGEST_SHARE = 0.5;
 /** A longer wait is announced, so that it does not look like a hang. */
@@ -145,8 +147,7 @@ async function pollWithLease(
   if (failure !== undefined) return withoutToken(slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, parts);
   if (lease === undefined) return undefined;
-  const { signal } = new AbortController();
-  const result = await pollOnce(upstream, probe, slot, lease, parts, signal);
+  const result = await pollOnce(upstream, probe, slot, lease, parts, NEVER_ABORTED);
   if (result === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
   return result;
 }
@@ -190,7 +191,6 @@ async function awaitLease(
   ledger: Ledger,
   { clock, err }: PollParts,
 ): Promise<Lease | undefined> {
-  const { signal } = new AbortController();
   for (let isFirst = true; ; isFirst = false) {
     const decision = await ledger.take(budgets, mostOf(price));
     if (decision.kind === "granted") return decision.lease;
@@ -203,7 +203,7 @@ async function awaitLease(
       const why = "this process does not know what was sent just before it started";
       err(`${name}: waiting ${humanLatency(waitMs)} for its budget (${why})`);
     }
-    await clock.sleep(waitMs, signal);
+    await clock.sleep(waitMs, NEVER_ABORTED);
   }
 }
 

@@ -1,5 +1,6 @@
 import { formatPercentage } from "../core/text/percent.ts";
 import { formatUnits } from "../core/config/price.ts";
+import { counted } from "../core/exchange/json-value.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";
 import { inThousands } from "../core/text/thousands.ts";
@@ -14,7 +15,7 @@ export function proofTable({ budgets, groups }: Pick<Proof, "budgets" | "groups"
 function groupsBlock(groups: readonly ProofGroup[]): string {
   const rows = groups.map(({ budgets, upstreams, pollsPerSecond }) => {
     const demand = `${Number(pollsPerSecond.toPrecision(3))} polls a second`;
-    return `  ${demand.padEnd(24)}  ${upstreams.length === 1 ? "1 upstream" : `${upstreams.length} upstreams`} on ${budgets.join(", ")}`;
+    return `  ${demand.padEnd(24)}  ${counted(upstreams.length, "upstream")} on ${budgets.join(", ")}`;
   });
   return [title("groups, each polled by one replica"), ...rows, ""].join("\n");
 }
@@ -70,7 +71,7 @@ function demandRow({ upstream, schedule, slots, confirm, requests }: Demand): Ro
     "",
     String(requests),
     "",
-    `${schedule}: ${slots} slot${slots === 1 ? "" : "s"}, ${confirmed}`,
+    `${schedule}: ${counted(slots, "slot")}, ${confirmed}`,
   ];
 }
 

@@ -16,7 +16,7 @@ import { fileProblem, readRegularFile } from "../files/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { readYaml } from "./read/yaml.ts";
-import { type Notes, notesAt } from "./keys/notes.ts";
+import { notesAt } from "./keys/notes.ts";
 import { configSchema } from "./schema/schema.ts";
 import { SCHEDULE_KEYS } from "./schema/schedule.ts";
 
@@ -80,11 +80,10 @@ export function unreadable(configPath: string, why: string): Loading {
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
   const { environment, resolve } = options;
   const justRead = { digest: digestOf(bytes), ...NO_FILES };
-  const notesOfKey = (path: Path): Notes => notesAt(configSchema, path);
   const yaml = readYaml(bytes, file, {
     environment,
     mustBeSet: resolve !== "structure",
-    notesAt: notesOfKey,
+    notesAt: (path) => notesAt(configSchema, path),
   });
   if (yaml.tree === undefined) return refused([...yaml.faults, ...yaml.unset], justRead);
   const { tree, complaints: ofExpanding, writtenAt } = expanded(yaml.tree, environment);

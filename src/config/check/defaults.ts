@@ -1,5 +1,5 @@
 import { wordSet } from "../../core/text/word-set.ts";
-import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
+import { type MapTree, type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { SCHEDULE_KEYS } from "../schema/schedule.ts";
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SHARED_KEYS } from "../schema/upstream.ts";
 import type { Environment } from "../read/interpolate.ts";
@@ -16,8 +16,6 @@ const MAX_VALUES = 600_000;
 const OF_ONE_PATH = wordSet(
   "path method body idempotency_key stream expect values price degraded_above objective",
 );
-
-type MapTree = Tree & { readonly kind: "map" };
 
 export type Expanded = {
   readonly tree: Tree;

@@ -1,11 +1,10 @@
 /** An upstream with `each` is a template: it makes one upstream for each combination of what is listed there. */
 
 import { type Environment, EACH, interpolate } from "../read/interpolate.ts";
-import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
+import { type MapTree, type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { MOST_MADE } from "../schema/each.ts";
 import { type Complaint, complainOfValue } from "./faults.ts";
 
-type MapTree = Tree & { readonly kind: "map" };
 type Scalar = Tree & { readonly kind: "scalar" };
 type Values = ReadonlyMap<string, Scalar>;
 

@@ -61,12 +61,8 @@ export function validate(tree: Tree, directory: string): Parts {
   };
 }
 
-function generalOf({
-  budgets: _budgets,
-  defaults: _defaults,
-  upstreams: _upstreams,
-  ...general
-}: ConfigKeys): General {
+/** What `defaults` say is in the upstreams. */
+function generalOf({ defaults: _defaults, ...general }: ConfigKeys): General {
   return general;
 }
 

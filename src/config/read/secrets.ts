@@ -20,15 +20,10 @@ export async function openSecret(
   environment: Environment,
   onWarning: (message: string) => void,
 ): Promise<Opened<Secret>> {
-  if (env !== undefined) {
-    const reading = readVariable(env, environment);
-    if (reading.kind === "unusable")
-      return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
-    return { kind: "opened", what: { read: () => reading.value } };
-  }
-  const reading = await readKeyFile(file);
+  const reading = env === undefined ? await readKeyFile(file) : readVariable(env, environment);
   if (reading.kind === "unusable")
     return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
+  if (env !== undefined) return { kind: "opened", what: { read: () => reading.value } };
   const followed = new Followed(
     reading.value,
     () => readKeyFile(file),

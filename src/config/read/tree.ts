@@ -24,6 +24,8 @@ export type Tree = {
   | { readonly kind: "map"; readonly entries: ReadonlyMap<string, Tree> }
 );
 
+export type MapTree = Tree & { readonly kind: "map" };
+
 export function treeAt(tree: Tree, path: Path): Tree | undefined {
   let current: Tree | undefined = tree;
   for (const step of path) current = current === undefined ? undefined : childOf(current, step);

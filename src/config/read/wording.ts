@@ -1,5 +1,6 @@
 /** How a config's parts are named and shown in a sentence. What could be a key is never shown. */
 
+import { counted } from "../../core/exchange/json-value.ts";
 import type { Path, Tree } from "./tree.ts";
 
 const MAX_SHOWN = 60;
@@ -66,9 +67,7 @@ function isShowable(value: string): boolean {
 }
 
 function sizeOf(value: string): string {
-  return value === ""
-    ? "an empty string"
-    : `a string of ${value.length} character${value.length === 1 ? "" : "s"}`;
+  return value === "" ? "an empty string" : `a string of ${counted(value.length, "character")}`;
 }
 
 /** Other programs call them so. */

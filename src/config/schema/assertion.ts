@@ -15,8 +15,8 @@ import {
   text,
   wholeNumber,
 } from "../keys/leaves.ts";
-import { type Rule, noted } from "../keys/notes.ts";
-import { inOrder, mappingOf, oneKind, ruled } from "../keys/rules.ts";
+import { noted } from "../keys/notes.ts";
+import { atLeastOne, inOrder, oneKind, ruled } from "../keys/rules.ts";
 
 const MOST_ITEMS = 100;
 const EXISTS = "Whether there must be something at all. This is the check where there is no other.";
@@ -83,17 +83,11 @@ const ONE_BODY_CHECK = oneKind([
   ["json_schema"],
 ]);
 
-const pathOrText: Rule = {
-  check: (written, refuse) => {
-    const keys = mappingOf(written);
-    if (["path", ...TEXTS].some((key) => Object.hasOwn(keys, key))) return;
-    refuse([], `must have a path, unless it is about the whole text: ${TEXTS.join(", ")}`, []);
-  },
-  jsonSchema: { anyOf: ["path", ...TEXTS].map((key) => ({ required: [key] })) },
-};
+/** Without a path, it is about the whole text. */
+const PATH_OR_TEXT = atLeastOne("path", ...TEXTS);
 
 export const bodyAssertion: z.ZodType<BodyAssertion> = named(
-  ruled(body, pathOrText, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
+  ruled(body, PATH_OR_TEXT, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
   {},
 );
 

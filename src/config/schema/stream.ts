@@ -52,13 +52,10 @@ export const streamSchema: z.ZodType<Stream> = named(keys, { gap_timeout: "gapTi
   "Reads the answer as a stream of events, and closes it as soon as it has said enough. Assertions and values look at its last event unless they say of.",
 );
 
-/** Nothing is read of an answer to HEAD, and nothing is joined where no place is named that counts. */
+/** Nothing is joined where no place is named that counts. */
 export const streamIsRead: Rule = {
   check: (upstream, refuse) => {
-    const { method, stream, expect, values } = mappingOf(upstream);
-    if (method === "HEAD" && stream !== undefined) {
-      refuse(["stream"], "must not be set where method is HEAD, whose answer has no body", []);
-    }
+    const { stream, expect, values } = mappingOf(upstream);
     const looking = [
       ...itemsOf(mappingOf(expect)["body"]).map((each, index) => [each, ["expect", "body", index]] as const),
       ...itemsOf(values).map((each, index) => [each, ["values", index]] as const),

@@ -95,9 +95,10 @@ const headers = section({
   "Strict-Transport-Security": headerValue,
 });
 
+const error = "a bcrypt hash, as htpasswd -nBC 10 NAME prints it";
 const bcryptHash = z
-  .string({ error: "a bcrypt hash" })
-  .regex(/^\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/, { error: "a bcrypt hash", abort: true })
+  .string({ error })
+  .regex(/^\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/, { error, abort: true })
   .refine(
     (hash) => Number(hash.slice(4, 6)) <= MAX_BCRYPT_COST,
     `a bcrypt hash of cost ${MAX_BCRYPT_COST} at most`,

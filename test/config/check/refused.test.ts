@@ -65,7 +65,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '17:34: "upstreams[0].expect.body[7].type" must be one of string, number, integer, boolean, array, object, null, received "text"',
     '18:37: "upstreams[0].expect.body[8].matches" must be an expression, received ""',
     '19:36: "upstreams[0].expect.body[9].exists" must be true or false, received "maybe"',
-    '20:11: "upstreams[0].expect.body[10]" must have a path, unless it is about the whole text: contains, lacks, matches',
+    '20:11: "upstreams[0].expect.body[10]" must have at least one of path, contains, lacks, matches, received none of them',
     '21:19: "upstreams[0].expect.body[11].path" must be a JSON pointer, such as /data/0/id, or "" for the whole body, received "/a~2b"',
     '21:26: "upstreams[0].expect.body[11].equals" must be a text of at most 256 characters, a number, true or false, received nothing',
     '22:34: "upstreams[0].expect.body[12].min" must be a number, received Infinity',
@@ -80,7 +80,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:71: "upstreams[1].expect.headers[0].matches" must be an expression that RE2 knows: error parsing regexp: missing closing ): `(`',
     '5:97: "upstreams[1].expect.body[0].matches" must be an expression that RE2 knows: it has 2021 steps, and may have 1000',
     '6:48: "upstreams[2].expect.body[0]" must have one kind of check, received contains and lacks: write one entry for each',
-    '6:60: "upstreams[2].expect.body[1]" must have a path, unless it is about the whole text: contains, lacks, matches',
+    '6:60: "upstreams[2].expect.body[1]" must have at least one of path, contains, lacks, matches, received none of them',
   ],
   "budget-list": [
     '4:101: "upstreams[0].budget[1]" must name a budget, received "acount": did you mean "account"? allowed are model, account, b, c, d',

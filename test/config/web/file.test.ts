@@ -138,7 +138,7 @@ basic_auth_users:
         'web.yaml:8:22: "http_server_config.headers.X-Frame-Options" must be deny or sameorigin, received "allow"',
         'web.yaml:9:5: unknown key "X-Other" in "http_server_config.headers": allowed are Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, X-XSS-Protection, Strict-Transport-Security',
         'web.yaml:10:1: unknown key "rate_limit": allowed are tls_server_config, http_server_config, basic_auth_users',
-        'web.yaml:12:10: "basic_auth_users.alice" must be a bcrypt hash, received a string of 13 characters',
+        'web.yaml:12:10: "basic_auth_users.alice" must be a bcrypt hash, as htpasswd -nBC 10 NAME prints it, received a string of 13 characters',
         'web.yaml:13:3: key of 4 characters in "basic_auth_users" must be a user\'s name without a colon',
       ].sort(),
     );
