@@ -225,7 +225,7 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     expect(await card("broken")).toMatch(/It is them\. The last \d+ polls got 503: server error\./);
     expect(await card("locked")).toMatch(/Rejects our key for .* It is our key\. The last \d+ polls got 401/);
     expect(await card("limited")).toMatch(
-      /Throttling us for .* It is a limit\. The last poll got 429: too many requests\. Polls are paused for another 9 min \d+ s\./,
+      /Throttling us for .* It is a limit\. The last poll got 429: too many requests\. Polls are paused for another \d+ min( \d+ s)?\./,
     );
     expect(await card("slow")).toMatch(/Up, but slow for .* took longer than 200 ms, up to [\d.]+ m?s\./);
     expect(await card("unlooked")).toMatch(
