@@ -78,10 +78,11 @@ const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized for
 const FAILED = /^[45]\d\d(?:\d\d)?$/;
 
 /** It says that it failed, and perhaps no more. */
-function saysFailure({ members, failure, codes, hasMessage, isBare, isResource }: Envelope): boolean {
+function saysFailure(envelope: Envelope): boolean {
+  const { members, failure, codes, isResource } = envelope;
   return (
     failure !== undefined ||
-    (isBare && hasMessage && codes.some((code) => FAILED.test(String(code)))) ||
+    (isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) ||
     members.some(([name, value]) => {
       // Not how many of each there were.
       if (name === "errors") return isFilled(value) && !isTally(value);
@@ -113,13 +114,14 @@ function envelopeOf(value: object): Envelope | undefined {
   if (members.length > MOST_MEMBERS || members.some(([name, each]) => CONTENT.has(name) && isFilled(each)))
     return undefined;
   const failure = members.map(([name, each]) => (FAILURE.has(name) ? each : undefined)).find(isObject);
+  const isGood = members.some(saysGood);
   const isAround = (name: string): boolean =>
     [CODE, MESSAGE, SUCCESS, VERDICT, AROUND].some((known) => known.has(name));
   return {
     members,
     failure,
     codes: [...members, ...(failure === undefined ? [] : unwrapped(failure))]
-      .filter(([name]) => CODE.has(name))
+      .filter(([name]) => CODE.has(name) && !isGood)
       .map(([, code]) => Number(code)),
     hasMessage: members.some(([name, each]) => MESSAGE.has(name) && isFilled(each)),
     isBare: members.every(([name, each]) => each === failure || isAround(name) || isEmpty(each)),
@@ -130,10 +132,17 @@ function envelopeOf(value: object): Envelope | undefined {
 }
 
 /** A status that the answer itself tells. */
-function statusIn({ codes, failure, hasMessage, isBare, isResource }: Envelope): number | undefined {
+function statusIn(envelope: Envelope): number | undefined {
+  const { codes, failure, hasMessage } = envelope;
   if (!hasMessage && failure === undefined) return undefined;
   const refusing = codes.find((code) => REFUSING_STATUSES.has(code));
-  return refusing ?? (isBare && !isResource ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
+  return refusing ?? (isToldOff(envelope) ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
+}
+
+/** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
+function isToldOff({ members, failure, isBare, isResource }: Envelope): boolean {
+  const hasMessage = members.some(([name]) => /(?:msg|message|error|details?)$/.test(name));
+  return isBare && !isResource && (failure !== undefined || hasMessage);
 }
 
 /** Out of `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"data": {"error_code": …, "error": …}}`. */
@@ -177,6 +186,14 @@ function isTally(value: unknown): boolean {
 
 function isFailureWord(value: unknown): boolean {
   return typeof value === "string" && FAILURE_WORDS.has(value.toLowerCase());
+}
+
+/** Whatever its code is, all went well: `{"code": 50000, "message": "success"}` */
+const GOOD = /^(?:ok|okay|success|successful|succeeded|healthy|up|pass)$/i;
+
+function saysGood([name, value]: Member): boolean {
+  if (SUCCESS.has(name)) return value === true || value === "true";
+  return (VERDICT.has(name) || MESSAGE.has(name)) && typeof value === "string" && GOOD.test(value);
 }
 
 function isNo(value: unknown): boolean {

@@ -70,6 +70,8 @@ const CODE_NAMES = wordSet(`
   faultcode reasoncode errno resultcode responsecode`);
 /** `request_id` and `field_name` tell nothing. */
 const CODE_NAMES_ALONE = wordSet("id name");
+/** What was asked for, or where to read more: no reason for a refusal. */
+const NO_REASON = /\b(?:field|param|parameter|path|url|uri|link|query|input)\b/;
 const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available next");
 
 /** Names of these words may be shown: an unknown one could be anything, a key among them. */
@@ -107,6 +109,7 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     const { name, isCode, isTime } = meaningOf(key);
     if (isTime && times.length < REFUSAL_TIMES && text.length <= LONGEST_CODE)
       times.push({ key: name, text });
+    if (NO_REASON.test(name)) continue;
     const shown = place === "" ? "the body" : `\`${place}\``;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
     const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));

@@ -80,6 +80,7 @@ const USUAL_NOT_409: Statuses = { not: [...INVALID, 409] };
 /** With these, a status has a meaning of its own, which no word of a rate or of a key changes. */
 const CLEAR = [...ABOUT_THE_REQUEST, 402, 409, 422, 429];
 const VAGUE: Statuses = { not: CLEAR };
+const VAGUE_NOT_401: Statuses = { not: [...CLEAR, 401] };
 /**
  * What a gateway quotes of a key is said of somebody else's, and with 407 and 511 a proxy or the network on the way wants
  * to be logged in to.
@@ -87,8 +88,10 @@ const VAGUE: Statuses = { not: CLEAR };
 const BEHIND_A_GATEWAY = [407, 502, 503, 504, 511, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
 const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
 const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
-/** Behind a gateway, a service for bills or a limit of today is one of its own. */
+/** Behind a gateway, a service for bills is one of its own that fails. */
 const USUAL_IN_FRONT: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY] };
+/** What a server that is broken says of today is no quota of ours. */
+const USUAL_NOT_BROKEN: Statuses = { not: [...INVALID, ...BEHIND_A_GATEWAY, 500] };
 const DENYING: Statuses = { only: [200, 401, 403] };
 
 function within(words: number, ...sets: readonly number[]): Rule["near"] {
@@ -98,7 +101,7 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
 /** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
 export const OF_A_DAY: Rule = {
   ...QUOTA,
-  on: USUAL_IN_FRONT,
+  on: USUAL_NOT_BROKEN,
   near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
   unless: w.A_VALUE,
 };
@@ -158,7 +161,9 @@ export const RULES: readonly Rule[] = [
   // GitHub, 403: "You have exceeded a secondary rate limit." Linear, 400: "Rate limit exceeded"
   { ...RATE, on: USUAL, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
   // Bybit, 200: "Too many visits!" TomTom, 403: "Developer Over Qps"
-  { ...RATE, on: VAGUE, near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT), unless: w.A_VALUE },
+  { ...RATE, on: VAGUE_NOT_401, near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT), unless: w.A_VALUE },
+  // With 401, too many of whatever failed are said of a bad key. "Too many requests"
+  { ...RATE, on: { only: [401] }, near: within(2, w.MANY, w.CALLS), unlessAnywhere: w.KEY },
   // GeoNames, 200: "the hourly limit of 1000 credits for demo has been exceeded."
   {
     ...RATE,
@@ -175,7 +180,7 @@ export const RULES: readonly Rule[] = [
   // Mailgun, 403: "Domain DOMAIN.TEST is not allowed to send"
   { ...RIGHT, on: DENYING, near: within(3, w.NOT, w.ALLOWED) },
   // AccuRanker, 200: "Your plan does not include LLM API access"
-  { ...RIGHT, on: { only: [200] }, near: within(5, w.PLAN, w.NOT), unless: w.A_VALUE },
+  { ...RIGHT, on: { only: [200] }, near: within(8, w.PLAN, w.NOT, w.CALLS), unless: w.A_VALUE },
   // OpenAI, 403: "Country, region, or territory not supported"
   { ...PLACE, on: { only: [400, 401, 403, 451] }, near: within(5, w.PLACE, w.UNSERVED) },
   // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"

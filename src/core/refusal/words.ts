@@ -77,7 +77,7 @@ export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite limiet
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
   not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erreicht erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé* atteint*
   supera* excedid* alcanzad* atingid* raggiunt* overschreden`);
