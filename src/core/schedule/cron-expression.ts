@@ -6,6 +6,8 @@ const SECONDS_PER_DAY = DAY_MS / SECOND_MS;
 type SlotGaps = {
   readonly longestMs: number;
   readonly shortestMs: number;
+  /** The mean of those within a day, but for the longest: a night without slots is not among them. */
+  readonly usualMs: number;
   /** Every gap is the longest one. */
   readonly isEven: boolean;
   /** The long-run average. */
@@ -21,7 +23,6 @@ export class CronExpression {
   readonly days: CronDays;
   readonly #times: CronTimes;
   #knownGaps: SlotGaps | undefined = undefined;
-  #knownUsualGapMs: number | undefined = undefined;
 
   constructor(text: string, days: CronDays, times: CronTimes, everyHour: boolean) {
     this.text = text;
@@ -69,19 +70,6 @@ export class CronExpression {
     return (this.#knownGaps ??= this.#findGaps());
   }
 
-  /** Of the gaps within a day, half are no longer. That of a night or a weekend without slots is not among them. */
-  get usualGapMs(): number {
-    return (this.#knownUsualGapMs ??= this.gaps.isEven ? this.gaps.longestMs : this.#findUsualGap());
-  }
-
-  #findUsualGap(): number {
-    const length = this.#times.count - 1;
-    const gapAfter = (index: number): number =>
-      (this.#times.at(index + 1) ?? 0) - (this.#times.at(index) ?? 0);
-    const middle = Uint32Array.from({ length }, (_, index) => gapAfter(index)).sort()[(length - 1) >> 1];
-    return middle === undefined ? this.gaps.shortestMs : middle * SECOND_MS;
-  }
-
   get #firstTime(): number {
     return this.#times.at(0) ?? 0;
   }
@@ -90,17 +78,21 @@ export class CronExpression {
     const days = this.days.gaps();
     let previous = this.#firstTime;
     const overnight = previous - (this.#times.at(this.#times.count - 1) ?? 0);
-    let longest = days.longest * SECONDS_PER_DAY + overnight;
+    let longestToday = 0;
     let shortest = days.shortest * SECONDS_PER_DAY + overnight;
     for (let index = 1; index < this.#times.count; index += 1) {
       const time = this.#times.at(index) ?? 0;
-      longest = Math.max(longest, time - previous);
+      longestToday = Math.max(longestToday, time - previous);
       shortest = Math.min(shortest, time - previous);
       previous = time;
     }
+    const longest = Math.max(longestToday, days.longest * SECONDS_PER_DAY + overnight);
+    const gapsToday = this.#times.count - 2;
+    const usual = (previous - this.#firstTime - longestToday) / gapsToday;
     return {
       longestMs: longest * SECOND_MS,
       shortestMs: shortest * SECOND_MS,
+      usualMs: Math.round((gapsToday > 0 ? usual : shortest) * SECOND_MS),
       isEven: shortest === longest,
       slotsPerDay: this.#times.count * days.ratio,
       hasNeighbours: days.shortest === 1,

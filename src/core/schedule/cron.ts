@@ -53,7 +53,7 @@ export class Cron {
   }
 
   get usualGapMs(): number {
-    return this.#local.usualGapMs;
+    return this.#local.gaps.usualMs;
   }
 
   get isEven(): boolean {

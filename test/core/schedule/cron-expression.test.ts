@@ -133,9 +133,11 @@ test.each([
   ["0 0 * * 1", 7 * 86_400_000],
   ["*/5 9-16 * * 1-5", 300_000],
   ["*/5 22-23,0-5 * * *", 300_000],
-  ["*/7 * * * *", 420_000],
+  ["*/7 * * * *", 400_654],
   ["0 9-17 * * *", 3_600_000],
-])("the usual gap of %s is that between most slots, not one without any", (text, usualGapMs) => {
+  ["0,1 * * * *", 1_724_348],
+  ["0 9,17 * * *", 28_800_000],
+])("the usual gap of %s is the mean one of a day, without a night or a weekend", (text, usualGapMs) => {
   expect(cron(text).usualGapMs).toBe(usualGapMs);
 });
 
