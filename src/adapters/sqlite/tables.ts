@@ -134,8 +134,11 @@ export function incidentRow(
   };
 }
 
+/** Later in the file too: where the clock was set back, a poll from before it may have a later time. */
 const OK_SINCE = `EXISTS (SELECT 1 FROM polls
-  WHERE polls.upstream = incidents.upstream AND outcome = 'ok' AND polls.ended_at_ms > updated_at_ms)`;
+  WHERE polls.upstream = incidents.upstream AND outcome = 'ok' AND polls.ended_at_ms > updated_at_ms
+  AND id > (SELECT coalesce(max(id), 0) FROM polls
+    WHERE polls.upstream = incidents.upstream AND outcome <> 'ok' AND polls.ended_at_ms <= updated_at_ms))`;
 
 /**
  * One that was not closed before the next one began, or before a poll was ok, ended when it was last heard of, as nobody

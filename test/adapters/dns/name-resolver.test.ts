@@ -204,6 +204,7 @@ test.each([
   ["a global address", "2001:db8::5", true],
   ["the address of its link", "fe80::5", false],
   ["an address of a private network, as of containers", "fd12:3456::5", false],
+  ["an address of an overlay network", "200:1234::5", false],
   ["no other address than its own", "::1", false],
 ])("IPv6 is tried first where the machine has %s: %s, %s", (_, address, isFirst) => {
   const own = { netmask: "ffff:ffff:ffff:ffff::", mac: "00:00:00:00:00:00", scopeid: 0, cidr: null };

@@ -205,6 +205,18 @@ describe("after a restart", () => {
     },
   );
 
+  test("an incident is open still where the wall clock was set back since the last ok poll", async () => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    const record = bench.recordOf(store);
+    bench.poll(record);
+    bench.clock.stepWall(-HOUR_MS);
+    bench.poll(record, TIMEOUT);
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
+    await store.close();
+    expect((await restoredOf(bench))?.incidents).toMatchObject([{ state: "down", endedAtMs: undefined }]);
+  });
+
   test("an older incident that nobody closed ended when it was last heard of", async () => {
     await using bench = await StateBench.make();
     const store = await bench.open();
