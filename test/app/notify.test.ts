@@ -124,16 +124,24 @@ test("what a receiver answers is told, shortened, on one line and without its se
   expect(detail.length).toBeLessThan(400);
 });
 
-test("a user and a password in the URL of a receiver are sent to it as Basic, and neither is in what it says", async () => {
-  await using receiving = await Receiving.open();
-  receiving.answer = (response, { headers }) => response.writeHead(403).end(`no ${headers.authorization}`);
-  const url = receiving.url.replace("//", "//ops%40team:test-key-of-the-hook@");
-  const delivery = await send(sampleReceiver(), sampleMessage(), partsWith({ OPS_URL: url }));
-  const { authorization = "" } = receiving.received[0]?.headers ?? {};
-  expect(atob(authorization.replace("Basic ", ""))).toBe("ops@team:test-key-of-the-hook");
-  expect(delivery.detail).toMatch(/^it answered 403: /);
-  expect(delivery.detail).not.toContain(authorization.slice("Basic ".length));
-});
+test.each([
+  ["ops%40team:test-key-of-the-hook", "ops@team:test-key-of-the-hook"],
+  ["test-key-of-the-hook", "test-key-of-the-hook:"],
+])(
+  "what is %s in the URL of a receiver is sent as Basic, and no secret of it is told",
+  async (user, sentAs) => {
+    await using receiving = await Receiving.open();
+    receiving.answer = (response, { headers }) =>
+      response.writeHead(403).end(`no ${headers.authorization} of ${sentAs}`);
+    const url = receiving.url.replace("//", `//${user}@`);
+    const delivery = await send(sampleReceiver(), sampleMessage(), partsWith({ OPS_URL: url }));
+    const { authorization = "" } = receiving.received[0]?.headers ?? {};
+    expect(atob(authorization.replace("Basic ", ""))).toBe(sentAs);
+    expect(delivery.detail).toMatch(/^it answered 403: /);
+    expect(delivery.detail).not.toContain(authorization.slice("Basic ".length));
+    expect(delivery.detail).not.toContain("test-key-of-the-hook");
+  },
+);
 
 test("a receiver at an address that is denied is not reached", async () => {
   await using receiving = await Receiving.open();

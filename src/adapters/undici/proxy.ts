@@ -59,12 +59,12 @@ function parseProxy(address: string, name: string): ProxyServer {
   return { host: hostOf(url), port: portOf(url), secure: url.protocol === "https:", ...basicIn(url) };
 }
 
-/** What the user and the password in a URL are sent as, and what of that is secret. */
+/** What the user and the password in a URL are sent as, and what of that is secret: a user without a password is a key. */
 export function basicIn(url: URL): Pick<ProxyServer, "authorization" | "secrets"> {
   const [user, password] = [percentDecoded(url.username), percentDecoded(url.password)];
   if (user === "" && password === "") return { authorization: undefined, secrets: [] };
   const pair = Buffer.from(`${user}:${password}`).toString("base64");
-  return { authorization: `Basic ${pair}`, secrets: [password, pair].filter((secret) => secret !== "") };
+  return { authorization: `Basic ${pair}`, secrets: [password === "" ? user : password, pair] };
 }
 
 /** `no_proxy`: names with their subdomains, addresses, networks, each with an optional port; `*` is everything. */
