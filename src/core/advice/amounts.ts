@@ -116,7 +116,9 @@ function amountOf(text: string): Amount | undefined {
  */
 export function dictionaryIn(text: string): readonly (readonly [key: string, value: string])[] | undefined {
   if (!/[=:]/.test(text)) return undefined;
-  const pairs = text.replaceAll(/[{}"']|;$/g, "").split(/[,;]|(?<=\d) (?=[a-z])/i, MOST_LIMITS + 1);
+  const pairs = text
+    .replaceAll(/[{}"']|;$/g, "")
+    .split(/[,;]|(?<=\d) (?=[a-z][a-z -]{0,60}[=:])/i, MOST_LIMITS + 1);
   const members = readAll(pairs, (pair) => /^([^=:]{1,60})[=:](.*)$/s.exec(pair) ?? undefined);
   const told = members?.map(
     ([, key = "", value = ""]) => [key.trim().toLowerCase().replaceAll(" ", "-"), value.trim()] as const,

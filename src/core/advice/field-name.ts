@@ -52,8 +52,10 @@ function read(name: string): LimitField | undefined {
   const said = words.slice(stem.end);
   const named = partIn(said, stem.isWeak);
   if (isOfNoLimit(words, stem, named?.part)) return undefined;
-  // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit. `x-ratelimit-current-minute`: of what?
-  const isVague = said.some((word) => VAGUE.has(word) || (REQUESTS.has(word) && !said.includes("per")));
+  // `x-ratelimit-current-minute: 7`, `x-ratelimit-timestamp: 12:05:30`: of what?
+  if (named === undefined && said.some((word) => VAGUE.has(word))) return undefined;
+  // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit.
+  const isVague = said.some((word) => REQUESTS.has(word)) && !said.includes("per");
   const whole = isVague ? "object" : stem.isWeak ? (stem.end > stem.start ? "limit" : undefined) : "all";
   const part = named?.part ?? whole;
   if (part === undefined) return undefined;

@@ -77,11 +77,12 @@ const PERIOD = /^\d{1,4}[smhd]$/;
  * none in this window: Brave, `20, 0`.
  */
 function asLimits(text: string): { readonly limits: readonly Amount[] } | undefined {
+  if (UNLIMITED.test(text)) return { limits: [{ amount: 0, perMs: undefined }] };
   const limits = amountsOf(text);
   return limits?.some(({ amount }) => amount > 0) === true ? { limits } : undefined;
 }
 
-/** There is no limit, whichever field says so. */
+/** There is no limit, whichever field says so, and whatever is left of it. */
 const UNLIMITED = /^(?:unlimited|null|-1)$/i;
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
@@ -123,7 +124,7 @@ export function readFields(
   let found = 0;
   let malformed = 0;
   for (const { field, value } of headers) {
-    if (isStructured(field, value) || UNLIMITED.test(value)) continue;
+    if (isStructured(field, value) || (field.part !== "limit" && UNLIMITED.test(value))) continue;
     const said = READ[field.part](value, field.numberMs, anchorMs);
     if (said === undefined) {
       if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;

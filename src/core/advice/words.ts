@@ -97,16 +97,13 @@ export const FILLERS: ReadonlySet<string> = wordSet(`
 
 const WINDOW = "(?:second|minute|hour|day|month)";
 /** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`, `perday`. */
-const LAST_GLUED: string = [
-  "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size",
-  `(?<=per)${WINDOW}`,
-  "(?<=resets?)(?:at|in|after|seconds|ms|timestamp)",
-].join("|");
+const LAST_GLUED =
+  "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size|(?<=resets?)(?:at|in|after|seconds|ms|timestamp)";
 /** These are so only before another of them: `readratelimit`, but not `generate-limit`. */
 const GLUED = `${LAST_GLUED}|by|per|rate|min|${WINDOW}`;
 /** So is a window with the word for whose limit it is, or for a part of it: `appday`, `remainingminute`. */
 const WITH_WINDOW = `(?<=^(?:${[...SCOPES, ...PARTS.keys()].join("|")}))(?=${WINDOW}$)`;
-const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED})$)|${WITH_WINDOW}`);
+const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED}|(?<=per)${WINDOW})$)|${WITH_WINDOW}`);
 
 /** `24-hour` is `24hour`. */
 const AMOUNT_BEFORE_TIME = /(?<=[-._])(\d{1,4})[-._](?=(?:second|minute|hour|day)(?:[-._]|$))/g;

@@ -8,6 +8,7 @@ import {
   LIMIT_VALUES_CHARS,
   MOST_LIMITS,
 } from "../../../src/core/exchange/bounds.ts";
+import { wordsOfName } from "../../../src/core/advice/words.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
 
 function headersOf(count: number, header: (index: number) => readonly [string, string]): Headers {
@@ -62,4 +63,10 @@ test("the texts of all limits are searched for keys once, and so many of them as
   expect(families.length).toBeGreaterThan(8);
   expect(families.length).toBeLessThan(MOST_LIMITS);
   expect(malformed).toBe(1);
+});
+
+/** With two ways to cut each "perday", it would take longer than anybody lives. */
+test("there is one way to cut a name into words, so its length decides how long that takes", () => {
+  const name = `${"perday".repeat(60)}x`;
+  expect(wordsOfName(name)).toEqual([name]);
 });
