@@ -5,7 +5,7 @@ import { isObject } from "../exchange/json-value.ts";
 import { wordSet } from "../text/word-set.ts";
 import type { Facts } from "./facts.ts";
 import { MOST_REFUSAL_BYTES, recognise } from "./recognise.ts";
-import { type Recognition, SAYS } from "./rules.ts";
+import type { Recognition } from "./rules.ts";
 
 const MOST_MEMBERS = 8;
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
@@ -30,7 +30,6 @@ export function recogniseInJson(
     const found = recognise(head, facts(), status ?? 200);
     if (found !== undefined) return found;
   }
-  if (status !== undefined) return { means: "server_error", says: SAYS.server_error, by: "the body" };
   if (!isFailure || !envelope.isBare || envelope.isResource) return undefined;
   const isOurs = envelope.codes.some((code) => /^4\d\d/.test(String(code)));
   const means = isOurs ? "client_error" : "server_error";
@@ -79,10 +78,10 @@ const FAILED = /^[45]\d\d(?:\d\d)?$/;
 
 /** It says that it failed, and perhaps no more. */
 function saysFailure(envelope: Envelope): boolean {
-  const { members, failure, codes, isResource } = envelope;
+  const { members, failure, codes, isBare, isResource } = envelope;
   return (
     failure !== undefined ||
-    (isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) ||
+    (isBare && !isResource && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) ||
     members.some(([name, value]) => {
       // Not how many of each there were.
       if (name === "errors") return isFilled(value) && !isTally(value);
@@ -133,16 +132,15 @@ function envelopeOf(value: object): Envelope | undefined {
 
 /** A status that the answer itself tells. */
 function statusIn(envelope: Envelope): number | undefined {
-  const { codes, failure, hasMessage } = envelope;
-  if (!hasMessage && failure === undefined) return undefined;
+  const { codes, isBare, isResource } = envelope;
+  if (!isToldOff(envelope)) return undefined;
   const refusing = codes.find((code) => REFUSING_STATUSES.has(code));
-  return refusing ?? (isToldOff(envelope) ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
+  return refusing ?? (isBare && !isResource ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
 }
 
 /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
-function isToldOff({ members, failure, isBare, isResource }: Envelope): boolean {
-  const hasMessage = members.some(([name]) => /(?:msg|message|error|details?)$/.test(name));
-  return isBare && !isResource && (failure !== undefined || hasMessage);
+function isToldOff({ members, failure }: Envelope): boolean {
+  return failure !== undefined || members.some(([name]) => /(?:msg|message|error|details?)$/.test(name));
 }
 
 /** Out of `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"data": {"error_code": …, "error": …}}`. */
