@@ -90,6 +90,14 @@ test("one refusal alone changes nothing once its pause is over", () => {
   expect(asked.ledger.state(asked.budget.name)?.advertisedLimits).toEqual([]);
 });
 
+test("what is answered in the pause of a refusal is of the same burst, and counts as one refusal", () => {
+  const asked = world();
+  askFor(MINUTE_MS, asked, () => true);
+  for (const advice of [REFUSED, FINE, REFUSED, FINE, REFUSED])
+    asked.ledger.applyAdvice([asked.budget.name], advice);
+  expect(asked.ledger.state(asked.budget.name)?.advertisedLimits).toEqual([]);
+});
+
 test("refusals that go on however slow we are leave one slot in four", () => {
   const asked = world();
   let times = 0;
