@@ -99,7 +99,7 @@ export const THROTTLED: number = setOf(`
   abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded 限流 속도
   frequency_limit ${pairs("banned blocked", "until till")} ${pairs("going posting", "too_fast too_often")}`);
 export const LONG: number = setOf(`
-  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
+  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
   每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
