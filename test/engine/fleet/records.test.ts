@@ -87,6 +87,18 @@ test("a budget that still waits says with its claim how long, so that a board wi
   expect(ledger.claimOf("email").waitMs).toBe(0);
 });
 
+test("when the last lease of a budget ends is told to its next holder, but not while a request is in flight", async () => {
+  const { clock, ledger } = opened();
+  await clock.advance(100_000);
+  const decision = ledger.take(["email"]);
+  if (decision.kind === "wait") throw new Error("nothing holds it back");
+  expect(ledger.leasesEndInMs("email")).toBeUndefined();
+  decision.lease.settle("answered");
+  expect(ledger.leasesEndInMs("email")).toBeGreaterThan(50_000);
+  await clock.advance(200_000);
+  expect(ledger.leasesEndInMs("email")).toBe(0);
+});
+
 test("a pause that another replica told holds here, until the latest moment that was told", async () => {
   const { clock, ledger } = opened();
   await clock.advance(100_000);
