@@ -131,7 +131,7 @@ test("an email service's quotas are read from its headers", { timeout: PATIENCE_
   expect(metrics).not.toContain('pacewatch_upstream_value{upstream="email",name="day"');
   expect(metrics).toContain('pacewatch_upstream_value_readable{upstream="email",name="day"} 0');
   expect(await textAt(daemon, "/upstreams/email")).toContain(
-    "the answers have <code>&quot;none&quot;</code> there, which is no number",
+    "the answers have <code><bdi>&quot;none&quot;</bdi></code> there, which is no number",
   );
 });
 
