@@ -45,17 +45,19 @@ async function poll(): Promise<void> {
   if (decision.kind === "wait") return;
   polls += 1;
   process.stdout.write(`sent ${polls}\n`);
-  const outcome =
-    polls % 3 === 0
-      ? ({ kind: "failed", reason: "timeout" } as const)
-      : ({ kind: "ok", reason: "" } as const);
+  // As the daemon sees it: no poll is ok in an incident, and the first of a life ends what the last one left.
+  const isDown = polls >= 10 && polls % 10 < 5;
+  const outcome = isDown
+    ? ({ kind: "failed", reason: "timeout" } as const)
+    : ({ kind: "ok", reason: "" } as const);
   const endedAtMs = Date.now();
   record.record({
     kind: "polled",
     poll: samplePoll({ id: `${life}/${polls}`, outcome, sentAtMs: endedAtMs - 1, endedAtMs }),
   });
   if (polls % 10 === 0) record.record({ kind: "health_changed", from: "up", to: "down", atMs: endedAtMs });
-  if (polls % 10 === 5) record.record({ kind: "health_changed", from: "down", to: "up", atMs: endedAtMs });
+  if (polls === 1 || polls % 10 === 5)
+    record.record({ kind: "health_changed", from: "down", to: "up", atMs: endedAtMs });
   process.stdout.write(`poll ${polls} ${endedAtMs}\n`);
   decision.lease.settle("answered");
 }
