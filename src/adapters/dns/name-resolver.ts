@@ -182,7 +182,9 @@ function loopbackOf(name: string): readonly LookupAddress[] | undefined {
 /** Links and private networks have addresses too, of which none leads out: each poll would first try in vain. */
 export function hasGlobalIPv6(interfaces: ReturnType<typeof networkInterfaces>): boolean {
   return Object.values(interfaces).some((addresses) =>
-    addresses?.some(({ family, address }) => family === "IPv6" && /^[23][\da-f]{3}:/.test(address)),
+    addresses?.some(
+      ({ family, internal, address }) => family === "IPv6" && !internal && /^[23][\da-f]{3}:/.test(address),
+    ),
   );
 }
 

@@ -91,16 +91,12 @@ export class Tellings {
   async #tellPauses(names: readonly string[]): Promise<void> {
     const { clock } = this.#parts;
     const nowMs = clock.now();
+    const told = names.map((name) => [name, this.#pauses.get(name)] as const);
     const pauses = new Map<string, number>();
-    const resumed: string[] = [];
-    for (const name of names) {
-      const untilMs = this.#pauses.get(name);
-      if (untilMs === undefined) resumed.push(name);
-      else if (untilMs > nowMs) pauses.set(name, untilMs - nowMs);
-    }
-    const before = new Map(this.#pauses);
+    for (const [name, untilMs = 0] of told) if (untilMs > nowMs) pauses.set(name, untilMs - nowMs);
+    const resumed = told.flatMap(([name, untilMs]) => (untilMs === undefined ? [name] : []));
     if (!(await this.#tell({ pauses, resumed }))) return;
-    for (const name of names) if (this.#pauses.get(name) === before.get(name)) this.#untold.delete(name);
+    for (const [name, untilMs] of told) if (this.#pauses.get(name) === untilMs) this.#untold.delete(name);
     for (const name of resumed) this.#resumed.set(name, clock.now());
   }
 
