@@ -45,6 +45,12 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "the number only tells one session of a process from the others",
   },
   {
+    file: "src/core/schedule/cron-days.ts",
+    text: "const first = this.from(0) ?? 0;",
+    change: "0 becomes 1",
+    why: "what is measured goes once around, wherever it begins, and some day matches",
+  },
+  {
     file: "src/core/time/duration.ts",
     text: "return unit !== undefined && Object.hasOwn(UNITS_MS, unit);",
     change: "&& becomes ||",

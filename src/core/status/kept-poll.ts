@@ -41,7 +41,7 @@ const EXCERPT_BYTES = 100;
 function cutTo(mostBytes: number, text: string): string {
   let kept = text;
   for (let bytes = bytesOf(kept); bytes > mostBytes; bytes = bytesOf(kept))
-    kept = capText(kept, Math.min(kept.length - 1, Math.floor((kept.length * mostBytes) / bytes)));
+    kept = capText(kept, Math.floor((kept.length * mostBytes) / bytes));
   return kept;
 }
 

@@ -135,6 +135,16 @@ test("one family does not wait for a server that is silent about the other", asy
   void world.lookup("dead.test").then(() => (isDeadAnswered = true));
   expect(await world.lookup("api.test")).toEqual(["127.0.0.7"]);
   expect(isDeadAnswered).toBe(false);
+  expect(world.server.asked.filter((question) => question === "AAAA api.test")).toHaveLength(1);
+});
+
+test("when the name servers may be others, what they said before is asked anew", async () => {
+  await using world = await World.start(() => LIVE, { "resolv.conf": "options ndots:1\n" });
+  await world.lookup("api.test");
+  await world.write("resolv.conf", "options ndots:1 # and more\n");
+  await world.lookup("other.test");
+  await world.lookup("api.test");
+  expect(world.server.asked).toHaveLength(6);
 });
 
 test("the hosts file comes first, and is read anew when it changes", async () => {

@@ -29,3 +29,9 @@ test("a byte that comes in a read of 64 KiB keeps a byte, not the read", () => {
   expect(taken.buffer.byteLength).toBeLessThan(10_000);
   expect(reads.some((read) => read.buffer === taken.buffer)).toBe(false);
 });
+
+test("what comes in pieces takes at most twice its bytes", () => {
+  const body = new ReceivedBody(10_000_000);
+  for (let piece = 0; piece < 1_100; piece += 1) body.add(Buffer.alloc(1_000));
+  expect(body.take().buffer.byteLength).toBeLessThanOrEqual(2_200_000);
+});

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
+import { openTls, type TlsMaterial } from "../../../src/adapters/undici/tls.ts";
+import type { Tls } from "../../../src/core/config/config.ts";
 import { certificates, type Identity } from "../../support/certificates.ts";
 import { answer, type Script } from "../../support/raw-upstream.ts";
 import {
@@ -34,6 +36,16 @@ test("over TLS the handshake has a phase, and the certificate's expiry is known"
   expect(answeredOf(observation).head.status).toBe(200);
   expect(Object.keys(observation.phasesMs)).toEqual(["connect", "tls", "wait", "transfer"]);
   expect(observation.certificateExpiresAtMs).toBe(made.expiresAtMs);
+});
+
+test("the way through a proxy has the same roots, and its own context only where we have a certificate", async () => {
+  const open = (files: Tls): Promise<TlsMaterial> => openTls(files, 0, () => {});
+  const without = (await open(trusting)).contexts();
+  expect(without.upstream).toBe(without.proxy);
+  expect((await open(trusting)).contexts()).toBe(without);
+  const { certFile, keyFile } = made.server;
+  const withOne = (await open({ ...trusting, certFile, keyFile })).contexts();
+  expect(withOne.upstream).not.toBe(withOne.proxy);
 });
 
 test("a name is asked for in the handshake, an address is not", async () => {

@@ -76,6 +76,13 @@ test("without any reset, what is left tells by how it refills", () => {
   expect(learnedFrom(answers)).toMatchObject({ perMs: 900_000, windowFrom: "refills" });
 });
 
+test("that one request more is left is no refill, however few a window has", () => {
+  const answers = everyMs(15_000, 260).map(
+    (atMs) => [atMs, { limit: 3, remaining: atMs % 900_000 < 450_000 ? 2 : 1 }] as const,
+  );
+  expect(learnedFrom(answers)?.perMs).toBeUndefined();
+});
+
 test("who looks too rarely learns nothing", () => {
   const answers = everyMs(60_000, 50).map(
     (atMs) => [atMs, { resetMs: 10_000 - ((atMs + 3_700) % 10_000) }] as const,

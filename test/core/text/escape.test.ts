@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { capText, escapeText, oneLine } from "../../../src/core/text/escape.ts";
+import { capText, codeOf, escapeText, oneLine } from "../../../src/core/text/escape.ts";
 
 test("text without dangers stays as it is", () => {
   const text = "Grüße, 世界 🎉 <b>&\"'\\n";
@@ -49,4 +49,16 @@ test("whatever comes in, one printable line of bounded length goes out", () => {
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
     }),
   );
+});
+
+test.each([
+  [Object.assign(new Error("no file"), { code: "ENOENT" }), "ENOENT"],
+  [{ code: "ENOENT" }, "ENOENT"],
+  [{ code: 2 }, undefined],
+  [new Error("no code"), undefined],
+  ["ENOENT", undefined],
+  [null, undefined],
+  [undefined, undefined],
+])("whatever is thrown, its code is asked for: %o has %s", (thrown, code) => {
+  expect(codeOf(thrown)).toBe(code);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Notice } from "../../../src/core/notify/plan.ts";
+import { NO_INCIDENT } from "../../../src/core/notify/trouble.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { Outbox } from "../../../src/engine/notify/outbox.ts";
 import { sampleReceiver } from "../../support/notify/world.ts";
@@ -45,4 +46,38 @@ test("who begins to tell a fleet's receivers takes over what was told, and what 
   const open = [...outbox.notices.values()].map(({ incident, isOpen }) => [incident, isOpen]);
   expect(Object.fromEntries(open)).toEqual({ forgotten: false, late: true, known: true, new: true });
   expect(kept.toSorted()).toEqual(["forgotten", "known", "new"]);
+});
+
+test("what is grouped waits until the last millisecond of its group has passed", async () => {
+  const clock = new VirtualClock();
+  const sent: string[] = [];
+  const outbox = new Outbox(sampleReceiver({ groupWaitMs: 10_000 }), 0, [], {
+    clock,
+    log: { debug: mute, info: mute, warn: mute, error: mute },
+    random: () => 0,
+    send: (_, { title }) => {
+      sent.push(title);
+      return new Promise(() => {});
+    },
+    keep: mute,
+    onFree: mute,
+  });
+  const startedAtMs = clock.wallNow();
+  const told = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+  const trouble = { ...NO_INCIDENT, ...told, id: "email/1", subject: "email", upstream: "email" };
+  const look = (): number =>
+    outbox.look({
+      scene: {
+        troubles: [trouble],
+        upstream: () => ({ labels: {}, state: "down", isUnsure: false }),
+      },
+      of: 1,
+      words: () => undefined,
+      pageUrl: undefined,
+    });
+  expect(look()).toBe(10_000);
+  await clock.advance(9_999);
+  expect([look(), sent]).toEqual([1, []]);
+  await clock.advance(1);
+  expect([look(), sent]).toEqual([Infinity, ["email is down"]]);
 });

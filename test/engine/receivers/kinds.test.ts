@@ -131,6 +131,12 @@ describe.each(RECEIVER_KINDS.filter((kind) => kind !== "webhook"))("%s", (kind) 
     const text = textsIn(bodyOf(kind, sampleMessage({ lines: ["x".repeat(1_200)], link: undefined })));
     expect(text.filter(([, each]) => each.includes("x".repeat(1_200)))).toHaveLength(1);
   });
+
+  test("what is too long keeps its beginning", () => {
+    const lines = Array.from({ length: 10 }, (_, index) => `line ${index} ${"x".repeat(392)}`);
+    const text = textsIn(bodyOf(kind, sampleMessage({ lines, link: undefined })));
+    expect(text.filter(([, each]) => each.includes("line 0 x"))).toHaveLength(1);
+  });
 });
 
 test("in Slack the words of others are plain elements of text, and nowhere else", () => {
