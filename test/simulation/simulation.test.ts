@@ -5,7 +5,7 @@ import { simulate } from "./simulate.ts";
 
 /** `npm run simulate` runs thousands of these, and longer ones. */
 const HOURS = 0.1;
-const SEEDS_EACH = 2;
+const SEEDS_EACH = 1;
 
 describe("in any world the limit holds, the accounts close, nobody starves, and everything recovers", () => {
   test.each(TEMPERS.filter((temper, index) => TEMPERS.indexOf(temper) === index))("%s", async (temper) => {

@@ -460,7 +460,7 @@ test("any JSON is a schema or refused, and any value is judged within the steps"
       const broken = judgeByContract(contract, value, steps);
       return broken === undefined || brokenInWords(broken) !== "";
     }),
-    { seed: 20_261_122, numRuns: 3_000 },
+    { seed: 20_261_122, numRuns: 1_800 },
   );
-  expect(read).toBeGreaterThan(300);
+  expect(read).toBeGreaterThan(200);
 });

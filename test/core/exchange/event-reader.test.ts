@@ -57,7 +57,7 @@ describe("Server-Sent Events", () => {
         expect(eventsIn("sse", bytewise(bytes))).toEqual(expected);
         expect(eventsIn("sse", split(bytes, at))).toEqual(expected);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 

@@ -197,6 +197,6 @@ test("the slots around every change, their number and the busiest window are tho
         }
       },
     ),
-    { numRuns: 60, seed: 7 },
+    { numRuns: 35, seed: 7 },
   );
 });

@@ -81,7 +81,7 @@ test("every moment of ten thousand years is read as it was written", () => {
       expect(parseHttpDate(date.toUTCString(), NOW_MS)).toBe(wholeSecondsMs);
       expect(parseHttpDate(date.toISOString(), NOW_MS)).toBe(date.getTime());
     }),
-    { seed: SEED, numRuns: 1000 },
+    { seed: SEED, numRuns: 400 },
   );
 });
 
@@ -113,6 +113,6 @@ test("no text makes it throw, and whatever it reads is a moment", () => {
       const ms = parseHttpDate(text, NOW_MS);
       expect(ms === undefined || Number.isSafeInteger(ms)).toBe(true);
     }),
-    { seed: SEED, numRuns: 1000 },
+    { seed: SEED, numRuns: 400 },
   );
 });

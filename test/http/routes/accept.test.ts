@@ -134,7 +134,7 @@ describe("of formats,", () => {
         const [best] = allowed.toSorted((a, b) => b.liking[0] - a.liking[0] || b.liking[1] - a.liking[1]);
         expect(formatFor(ranges.map(rangeText).join(", ")).type).toBe(best?.ours.type ?? TEXT);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -153,7 +153,7 @@ describe("of formats,", () => {
         const { type } = formatFor(parts.join(""));
         expect([TEXT, TEXT_1, OPEN_METRICS, PROTOBUF]).toContain(type);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 });
