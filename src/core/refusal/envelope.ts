@@ -1,7 +1,7 @@
 /** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"status": "error"}`. */
 
 import type { AnswerHead } from "../exchange/exchange.ts";
-import { isObject } from "../exchange/json-value.ts";
+import { isList, isObject } from "../exchange/json-value.ts";
 import { wordSet } from "../text/word-set.ts";
 import type { Facts } from "./facts.ts";
 import { MOST_REFUSAL_BYTES, recognise } from "./recognise.ts";
@@ -21,20 +21,25 @@ export function recogniseInJson(
   value: unknown,
   facts: () => Facts,
 ): Recognition | undefined {
-  if (body.length > MOST_REFUSAL_BYTES || !isObject(value)) return undefined;
-  const envelope = envelopeOf(value);
+  const told = isList(value) && value.length === 1 ? value[0] : value;
+  if (body.length > MOST_REFUSAL_BYTES || !isObject(told)) return undefined;
+  const envelope = envelopeOf(told);
   if (envelope === undefined) return undefined;
   const status = statusIn(envelope);
   const isFailure = saysFailure(envelope);
-  if (status !== undefined || isFailure || mayBeFailure(envelope)) {
+  // A list of codes with a message each may be content.
+  if (status !== undefined || isFailure || (told === value && mayBeFailure(envelope))) {
     const found = recognise(head, facts(), status ?? 200);
     if (found !== undefined) return found;
   }
   if (!isFailure || !envelope.isBare || envelope.isResource) return undefined;
-  const isOurs = envelope.codes.some((code) => /^4\d\d/.test(String(code)));
+  const isOurs =
+    envelope.codes.some((code) => /^4\d\d/.test(String(code))) || REQUEST_IS_WRONG.test(facts().raw);
   const means = isOurs ? "client_error" : "server_error";
   return { means, says: "an error in place of content", by: "the body" };
 }
+
+const REQUEST_IS_WRONG = /\b(?:invalid|missing|required|not (?:exist|found))\b/;
 
 /** Its name is without case, hyphens and underscores. */
 type Member = readonly [name: string, value: unknown];
@@ -104,7 +109,7 @@ function mayBeFailure({ members, hasMessage, isBare, isResource }: Envelope): bo
       (isWhole && name === "type" && isFailureWord(value)) ||
       // `{"status": {"message": …, "value": 19}}`
       (members.length === 2 && hasMessage && name === "value" && isFault(value, name)) ||
-      (members.length === 1 && MESSAGE.has(name)),
+      (members.length === 1 && (MESSAGE.has(name) || name === "response")),
   );
 }
 

@@ -108,7 +108,7 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
+  key appid appkey token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
   密鑰 秘钥 签名 トークン キー 키 토큰 توکن ключ* токен* schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
@@ -118,14 +118,14 @@ export const API_KEY: number = setOf(`
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
-  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
+  deleted invalid illegal incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist not_registered banned
   specified unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry
   无效 無效 失效 非法 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
   истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
   non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
-  deleted suspend* deactivat* closed terminat* disabled inactive not_active paused restricted banned expired ended
+  deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
   authentication authorization authorisation auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
@@ -134,10 +134,10 @@ export const BAD_VALUE: number = setOf(`
   ${pairs("missing no without", "user_agent")} user_agent_required`);
 export const RIGHT: number = setOf(`
   scope permission privilege role entitlement have_access has_access access_to restricted data_action must_be_verified
-  whitelist* allowlist*`);
+  whitelist* allowlist* no_access 权限 權限`);
 export const NOT: number = setOf(`
   not no never cannot cant doesnt dont isnt lack lacking insufficient missing without didnt restricted
-  unauthorized must_be_verified`);
+  unauthorized must_be_verified 无 無 没有 不足`);
 export const ALLOWED: number = setOf("allowed permitted entitled authorized_to authorized_for");
 export const DENIED: number = setOf("access_denied permission_denied forbidden");
 export const PLACE: number = setOf("country countries region territory location jurisdiction");
@@ -251,7 +251,7 @@ export function plain(text: string): string {
 /** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". */
 function spelledOut(text: string): string {
   return (UNSPACED.test(text) ? text.replaceAll(/[A-Za-z]+/g, " $& ") : text)
-    .replaceAll(/https?:\/\/\S+/g, " ")
+    .replaceAll(/https?:\/\/\S+|%20/g, " ")
     .replaceAll(/['’]|(?<=\d)[.,](?=\d)/g, "")
     .replaceAll(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ")
     .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
