@@ -149,7 +149,7 @@ export const BLOCKED: number = setOf(`
 export const WALL: number = setOf(`
   waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser site website`);
 export const BUSY: number = setOf(`
-  overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
+  overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded rejected_execution circuit_breaking busy`);
 export const A_VALUE: number = setOf(`
   ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be failed_validation
   ${pairs("frame sample bit heart interest", "rate")} ${pairs("upload checkout game", "session")}
