@@ -142,4 +142,14 @@ test("the variables that hold a secret are those of the keys, and of the proxies
   ]);
   const { config } = await loaded(withUpstream("auth: { bearer: { env: TEST_KEY } }"), environment);
   expect(secretVariables(config, environment)).toEqual(["TEST_KEY", "HTTP_PROXY", "https_proxy"]);
+  const signing =
+    "service: ses, region: eu-west-1, access_key_id: { env: AN_ID }, secret_access_key: { env: A_KEY }";
+  for (const [more, names] of [
+    ["", ["AN_ID", "A_KEY"]],
+    [", session_token: { env: A_TOKEN }", ["AN_ID", "A_KEY", "A_TOKEN"]],
+  ] as const) {
+    const all = { AN_ID: "test-key-2", A_KEY: "test-key-3", A_TOKEN: "test-key-4" };
+    const signed = await loaded(withUpstream(`auth: { aws: { ${signing}${more} } }`), all);
+    expect(secretVariables(signed.config, {})).toEqual(names);
+  }
 });

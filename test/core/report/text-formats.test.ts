@@ -115,6 +115,25 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
   });
 });
 
+test("an incident ends when it did, unless it was still there when it was seen last", () => {
+  const [first] = reportOf("x").upstreams;
+  const [incident] = first?.incidents ?? [];
+  if (first === undefined || incident === undefined) throw new Error("the report has an incident");
+  const endOf = (changes: Partial<typeof incident>): string => {
+    const upstreams = [{ ...first, incidents: [{ ...incident, ...changes }] }];
+    const lines = text(markdownOf({ version: 1, atMs: NOW_MS, upstreams })).split("\n");
+    const heading = lines.findIndex((line) => line.startsWith("### Incidents"));
+    const row = lines.slice(heading).find((line) => line.startsWith("| 1 |")) ?? "";
+    return row.split(" | ")[2] ?? "";
+  };
+  const toMs = Date.UTC(2026, 9, 3, 4, 5, 6);
+  expect(endOf({ toMs, isUnwatched: false })).toMatch(/^2026-10-03 04:05:06\b(?!.*watched)/);
+  expect(endOf({ toMs, isUnwatched: true })).toMatch(/^2026-10-03 04:05:06\b.*, then no longer watched$/);
+  expect(endOf({ toMs: undefined, seenAtMs: toMs })).toMatch(
+    /^not over when seen last, 2026-10-03 04:05:06\b/,
+  );
+});
+
 test("every figure of the CSV leads to how it was computed, and each sentence stands in it once", () => {
   const report = reportOf("x");
   const upstreams = ["email", "sms", "router"].flatMap((upstream) =>
