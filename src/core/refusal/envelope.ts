@@ -39,7 +39,7 @@ export function recogniseInJson(
   return { means, says: "an error in place of content", by: "the body" };
 }
 
-const REQUEST_IS_WRONG = /\b(?:invalid|missing|required|not (?:exist|found))\b/;
+const REQUEST_IS_WRONG = /(?<![a-z])(?:invalid|missing|required|not (?:exist|found))(?![a-z])/;
 
 /** Its name is without case, hyphens and underscores. */
 type Member = readonly [name: string, value: unknown];
@@ -59,15 +59,15 @@ type Envelope = {
 };
 
 /** Whatever stands here is the code of a fault, unless it says that there is none. */
-const FAULT_CODE = wordSet("errcode errorcode errorno errno");
+const FAULT_CODE = wordSet("errcode errorcode errorno errno errorid");
 const CODE = wordSet(
-  `code errcode errorcode retcode returncode rescode resultcode statuscode subcode infocode responsecode
+  `code errcode errorcode errorid retcode returncode rescode resultcode statuscode subcode infocode responsecode
   status cod errno error ret info`,
 );
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
 const MESSAGE = wordSet(
   `msg message description text errmsg errormsg errormessage errordescription errortext retmsg returnmsg returnmessage
-  statusmsg statusmessage submsg responsemessage error detail details info note information body`,
+  statusmsg statusmessage statustext submsg reason responsemessage error detail details info note information body`,
 );
 const CONTENT = wordSet("data results items value");
 const VERDICT = wordSet("status result response");
@@ -107,6 +107,7 @@ function mayBeFailure({ members, hasMessage, isBare, isResource }: Envelope): bo
       // Zero is success to some and failure to others, so what stands beside it decides.
       (isWhole && (VERDICT.has(name) || SUCCESS.has(name)) && isNo(value)) ||
       (isWhole && name === "type" && isFailureWord(value)) ||
+      (isWhole && /^err(?:or)?(?:msg|message|text)$/.test(name) && isFilled(value)) ||
       // `{"status": {"message": …, "value": 19}}`
       (members.length === 2 && hasMessage && name === "value" && isFault(value, name)) ||
       (members.length === 1 && (MESSAGE.has(name) || name === "response")),
@@ -208,7 +209,7 @@ function isNo(value: unknown): boolean {
  * it is that of a fault.
  */
 const FAULT =
-  /^(?:-?[1-9]\d{2,6}|[a-z]{1,10}[-_]?\d{1,6}|[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20})$/i;
+  /^(?:[1-9]\d{2,6}|-[1-9]\d{0,6}|[a-z]{1,10}[-_]?\d{1,6}|[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20})$/i;
 const WORDS_IN_ONE = /^(?=.*(?:[._-]|[a-z][A-Z]))[A-Za-z]+(?:[._-][A-Za-z]+)*$/;
 const LONGEST_NAME = 100;
 

@@ -60,7 +60,7 @@ const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
 const USED_UP = "used_up used_all ran_out run_out";
 
 export const FUNDS: number = setOf(`
-  allotment credit fund balance budget prepayment allocation allowance wallet spend spending 余额 余量 餘額 额度 額度
+  allotment credit fund money balance budget prepayment allocation allowance wallet spend spending 余额 余量 餘額 额度 額度
   积分 点数 残高 クレジット ポイント 잔액 크레딧 포인트 средств* кредит* баланс* guthaben tegoed saldo krediet środki bakiye*
   crédit* crédito* credito crediti solde fondos fonds fundos fondi`);
 export const BILL: number = setOf(`payment billing invoice bill ${OWES}`);
@@ -92,12 +92,13 @@ export const CALLS: number = setOf(`
 export const RATE: number = setOf(`
   rate ratelimit frequency freq speed throughput burst qps qpm cuqps rps tps rpm tpm concurren* 频率 频次 并发 流量 速率`);
 export const MANY: number = setOf(`
-  many much too_fast too_high too_frequent too_frequently too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
+  many much too_high excessive over 频繁 頻繁 过快 过高
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
   abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded 限流 속도
-  frequency_limit ${pairs("banned blocked", "until till")} ${pairs("going posting", "too_fast too_often")}`);
+  frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
+  ${pairs("too", "fast frequent frequently often quickly rapidly")}`);
 export const LONG: number = setOf(`
   insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
@@ -108,7 +109,7 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key appid appkey token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
+  key ak api_id appid appkey token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
   密鑰 秘钥 签名 トークン キー 키 토큰 توکن ключ* токен* schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
@@ -128,13 +129,13 @@ export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation authorize auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);
 export const RIGHT: number = setOf(`
   scope permission privilege role entitlement have_access has_access access_to restricted data_action must_be_verified
-  whitelist* allowlist* no_access 权限 權限`);
+  whitelist* allowlist* 权限 權限`);
 export const NOT: number = setOf(`
   not no never cannot cant doesnt dont isnt lack lacking insufficient missing without didnt restricted
   unauthorized must_be_verified 无 無 没有 不足`);
@@ -156,7 +157,7 @@ export const A_VALUE: number = setOf(`
   ${pairs("validation", "error failed exception")} due_date time_limit execution_time in_request in_the_request
   wallet_address credit_note should_be should_not_be one_of is_required field batch max_entries entries_limit
   max_items number_of_items amount parameter charged card transfer disk memory filesystem inode depth length size
-  context dimension resource_limit server_limit 长度 大小 字数 参数 文件`);
+  complexity context dimension resource_limit server_limit 长度 大小 字数 参数 文件`);
 export const ELSEWHERE: number = setOf(`
   upstream provider database db backend origin proxy downstream vendor third_party smtp redis ldap gateway
   maintenance timeout timed_out unreachable circuit`);

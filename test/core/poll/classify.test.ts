@@ -168,6 +168,14 @@ describe("the wire decides where it broke", () => {
   });
 });
 
+test("a page in place of JSON refuses us only if that is all that it says", () => {
+  const sentence = "<p>When the rate limit is exceeded, we answer 429 Too Many Requests.</p>";
+  const page = `<title>Limits</title>${sentence}<p>${"How our plans differ is told below. ".repeat(8)}</p>`;
+  expect(reason(answered(200, sentence))).toBe("throttled rate");
+  expect(reason(answered(200, page))).toBe("failed invalid_body");
+  expect(reason(answered(429, page))).toBe("throttled rate");
+});
+
 describe("a spent quota is not a rate", () => {
   const PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 
