@@ -145,6 +145,9 @@ test("when the name servers may be others, what they said before is asked anew",
   await world.lookup("other.test");
   await world.lookup("api.test");
   expect(world.server.asked).toHaveLength(6);
+  await world.lookup("another.test");
+  await world.lookup("api.test");
+  expect(world.server.asked).toHaveLength(8);
 });
 
 test("the hosts file comes first, and is read anew when it changes", async () => {

@@ -267,12 +267,14 @@ test("each cause is told once, then that it is over and how many were lost; the 
       recorder.record(SLOT_STARTED);
     }
     recorder.record({ kind: "slots_skipped", cause: "missed", count: 3 });
+    for (let slot = 0; slot < 20; slot += 1) recorder.record(SLOT_STARTED);
   });
   expect(said).toEqual([
     'info slots are being skipped {"upstream":"email","cause":"missed","count":40}',
     'info slots are being skipped {"upstream":"email","cause":"backoff","count":1}',
     'info slots are no longer skipped {"upstream":"email","skipped":43}',
     'info slots are being skipped {"upstream":"email","cause":"missed","count":3}',
+    'info slots are no longer skipped {"upstream":"email","skipped":3}',
   ]);
 });
 

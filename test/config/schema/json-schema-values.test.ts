@@ -88,6 +88,7 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "expect: { max_body: 8192KiB }",
     "expect: { body: [{ path: /data/0/id, type: integer }, { path: '', exists: true }, { path: /a~1b }] }",
     "expect: { body: [{ path: /credits, min: -1.5, max: 1e6 }, { path: /data, min_items: 1 }] }",
+    "expect: { body: [{ path: /credits, min: 5, max: 5 }, { path: /data, min_items: 0, max_items: 0 }] }",
     "expect: { body: [{ path: /status, equals: '' }, { path: /a, equals: false }, { path: /b, one_of: [1, x] }] }",
     `expect: { body: [{ path: /data, json_schema: ${CONTRACT} }] }`,
     "expect: { headers: [{ name: X-Version, one_of: ['2', '3'] }, { name: content-type, contains: JSON }] }",

@@ -3,6 +3,7 @@ import type { Notice } from "../../../src/core/notify/plan.ts";
 import { NO_INCIDENT } from "../../../src/core/notify/trouble.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { Outbox } from "../../../src/engine/notify/outbox.ts";
+import type { Delivery } from "../../../src/engine/receivers/answer.ts";
 import { sampleReceiver } from "../../support/notify/world.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
@@ -48,19 +49,21 @@ test("who begins to tell a fleet's receivers takes over what was told, and what 
   expect(kept.toSorted()).toEqual(["forgotten", "known", "new"]);
 });
 
-test("what is grouped waits until the last millisecond of its group has passed", async () => {
+test("what is grouped waits until the last millisecond of its group has passed; once it is told, more may be", async () => {
   const clock = new VirtualClock();
   const sent: string[] = [];
+  const answers: ((answer: Delivery) => void)[] = [];
+  let isFree = false;
   const outbox = new Outbox(sampleReceiver({ groupWaitMs: 10_000 }), 0, [], {
     clock,
     log: { debug: mute, info: mute, warn: mute, error: mute },
     random: () => 0,
     send: (_, { title }) => {
       sent.push(title);
-      return new Promise(() => {});
+      return new Promise((resolve) => answers.push(resolve));
     },
     keep: mute,
-    onFree: mute,
+    onFree: () => (isFree = true),
   });
   const startedAtMs = clock.wallNow();
   const told = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
@@ -80,4 +83,7 @@ test("what is grouped waits until the last millisecond of its group has passed",
   expect([look(), sent]).toEqual([1, []]);
   await clock.advance(1);
   expect([look(), sent]).toEqual([Infinity, ["email is down"]]);
+  for (const answer of answers) answer({ kind: "delivered", detail: "it answered 200" });
+  await clock.advance(0);
+  expect(isFree).toBe(true);
 });

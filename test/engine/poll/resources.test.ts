@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { Advice } from "../../../src/core/advice/advice.ts";
+import { ResourceLimits } from "../../../src/engine/poll/resource-limits.ts";
 import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import { adviseOn } from "../../support/advise.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
@@ -67,6 +70,22 @@ test.each([200, 429])(
     expect(polls).toEqual({ search: 0, code: 0, core: 6, silent: 0 });
   },
 );
+
+test("who left and came back may draw on another resource than before", () => {
+  const limits = new ResourceLimits();
+  const polled = (name: string): Parameters<ResourceLimits["join"]>[0] => ({
+    upstream: sampleUpstream({ name }),
+    pause: () => {},
+  });
+  const [search, core] = [polled("search"), polled("core")];
+  const said = (name: string): Advice => adviseOn(200, Object.entries(resource(name)), 0);
+  for (const one of [search, core]) limits.join(one);
+  limits.share(core.upstream, said("core"));
+  expect(limits.share(search.upstream, said("search"))).not.toEqual(said("search"));
+  limits.leave(core);
+  limits.join(core);
+  expect(limits.share(search.upstream, said("search"))).toEqual(said("search"));
+});
 
 test("where nothing tells what the limit is about, the whole budget waits", async () => {
   expect(await pollsAfter(SPENT, FOUR)).toEqual({ search: 0, code: 0, core: 0, silent: 0 });
