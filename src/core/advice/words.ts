@@ -66,7 +66,7 @@ export const REQUESTS: ReadonlySet<string> = wordSet("requests request reqs req 
  * they are those to log in.
  */
 export const KINDS_OF_REQUESTS: ReadonlySet<string> = wordSet(`
-  reads read writes write deletes delete search queries query get gets attempts`);
+  reads read writes write deletes delete search queries query get gets success attempts`);
 
 export const OTHER_UNITS: ReadonlySet<string> = wordSet(`
   tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus
