@@ -162,6 +162,8 @@ export const ELSEWHERE: number = setOf(`
   upstream provider database db backend origin proxy downstream vendor third_party smtp redis ldap gateway
   maintenance timeout timed_out unreachable circuit`);
 
+const STEMS_BY_LETTER = Map.groupBy(STEMS, ([beginning]) => beginning.charAt(0));
+
 /** A word, or several in a row, that are in at least one set. */
 export type Found = {
   readonly sets: number;
@@ -227,7 +229,8 @@ function phrasesAt(
 }
 
 function stemsOf(word: string): number {
-  return STEMS.reduce((sets, [beginning, set]) => (word.startsWith(beginning) ? sets | set : sets), 0);
+  const alike = STEMS_BY_LETTER.get(word.charAt(0)) ?? [];
+  return alike.reduce((sets, [beginning, set]) => (word.startsWith(beginning) ? sets | set : sets), 0);
 }
 
 /** Of all that begin at one place, the longest counts. What is not known is passed over. Returns where it ends. */
