@@ -180,7 +180,7 @@ function classifyExpected(
     kind === "json"
       ? recogniseInJson(head, body, read.value, facts)
       : (kind === "not_json" || kind === "empty") && isNoContent(stream)
-        ? recogniseInText(head, body, facts())
+        ? recogniseInText(head, facts())
         : undefined;
   if (recognition !== undefined) {
     const refusal = refused(status, recognition);

@@ -4,9 +4,11 @@ import type { AnswerHead } from "../exchange/exchange.ts";
 import { isList, isObject } from "../exchange/json-value.ts";
 import { wordSet } from "../text/word-set.ts";
 import type { Facts } from "./facts.ts";
-import { MOST_REFUSAL_BYTES, recognise } from "./recognise.ts";
+import { recognise } from "./recognise.ts";
 import type { Recognition } from "./rules.ts";
 
+/** A larger answer is the resource itself. */
+const MOST_REFUSAL_BYTES = 4_096;
 const MOST_MEMBERS = 8;
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
 const BROKEN_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504, 529]);

@@ -145,14 +145,12 @@ function hintIn({ headers }: AnswerHead, status: number): Recognition | undefine
 }
 
 /** A status of 200 with something else than the JSON that was expected. */
-export function recogniseInText(head: AnswerHead, body: Uint8Array, facts: Facts): Recognition | undefined {
+export function recogniseInText(head: AnswerHead, facts: Facts): Recognition | undefined {
   const found = recogniseByContent(head, facts, 200, RULES);
   const isShort = facts.sentences.every(({ words }) => words.text.length <= MOST_REFUSAL_CHARS);
-  return found?.means === "blocked" || (isShort && body.length <= MOST_REFUSAL_BYTES) ? found : undefined;
+  return isShort || found?.means === "blocked" ? found : undefined;
 }
 
-/** A larger answer is the resource itself. */
-export const MOST_REFUSAL_BYTES = 4_096;
 /** A page that says more is not about us: it may tell of limits and what they lead to. */
 const MOST_REFUSAL_CHARS = 300;
 
