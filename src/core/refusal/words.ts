@@ -129,7 +129,7 @@ export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation authorize auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation authorize_failed auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);
