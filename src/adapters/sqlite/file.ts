@@ -29,6 +29,8 @@ type Connection = {
   readonly restored: Restored;
   /** Undefined until the first write: on a full disk, the file can be read and is locked, and no more. */
   writing: { readonly writer: StateWriter; readonly upkeep: Upkeep } | undefined;
+  /** Why it could not be written when it was opened. */
+  trouble: string | undefined;
 };
 
 const NOTHING: Restored = {
@@ -61,9 +63,8 @@ export class StateFile {
       const found = this.#connect(notes, nowMs, LOST);
       const isLost = this.#isLost(found);
       const connection = (this.#connection = isLost ? this.#withAllUsed(found, notes, nowMs) : found);
-      const { restored } = connection;
+      const { restored, trouble } = connection;
       const lostAtMs = isLost ? nowMs : lastMovedAsideMs(this.#path);
-      const trouble = beginWriting(connection);
       if (trouble === undefined && isLost) writeQuotas(connection, restored.standing.quotas);
       if (trouble === undefined) this.#completeness.tell(true);
       else this.#lack();
@@ -136,7 +137,7 @@ export class StateFile {
     }
   }
 
-  /** Before the first write, so that a file that cannot be written now is read all the same. */
+  /** A file that cannot be written now is read all the same. */
   #read(isNew: boolean, nowMs: number): Connection {
     const database = openDatabase(this.#path);
     try {
@@ -146,7 +147,17 @@ export class StateFile {
       if (hasRows) requireSound(database);
       const restored = hasRows ? readState(database, nowMs) : NOTHING;
       const found = isNew ? "new" : "kept";
-      return { database, inode: inodeOf(this.#path), found, restored, writing: undefined };
+      const inode = inodeOf(this.#path);
+      const connection: Connection = {
+        database,
+        inode,
+        found,
+        restored,
+        writing: undefined,
+        trouble: undefined,
+      };
+      beginWriting(connection);
+      return connection;
     } catch (error) {
       database.close();
       throw error;
@@ -226,15 +237,13 @@ const COUNTS_AS_USED =
   "what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
 const QUOTAS_TOO = `${ONLY_HISTORY}, and ${COUNTS_AS_USED}`;
 
-/** Returns why it cannot be written now. */
-function beginWriting(connection: Connection): string | undefined {
+function beginWriting(connection: Connection): void {
   try {
     writingOf(connection);
-    return undefined;
   } catch (error) {
     const { kind, says } = troubleOf(error);
     if (kind !== "full" && kind !== "failing") throw error;
-    return says;
+    connection.trouble = says;
   }
 }
 
