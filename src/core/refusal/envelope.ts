@@ -1,15 +1,18 @@
-/** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"status": "error"}`. */
+/** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"meta": {"code": 997, "message": …}}`. */
 
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { isList, isObject } from "../exchange/json-value.ts";
+import { remembered } from "../text/remembered.ts";
 import { wordSet } from "../text/word-set.ts";
 import type { Facts } from "./facts.ts";
 import { recognise } from "./recognise.ts";
 import type { Recognition } from "./rules.ts";
+import { MOST_REMEMBERED } from "./words.ts";
 
 /** A larger answer is the resource itself. */
 const MOST_REFUSAL_BYTES = 4_096;
-const MOST_MEMBERS = 8;
+const MOST_LEAVES = 8;
+const MOST_LEVELS = 5;
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
 const BROKEN_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504, 529]);
 
@@ -30,54 +33,90 @@ export function recogniseInJson(
   const status = statusIn(envelope);
   const isFailure = saysFailure(envelope);
   // A list of codes with a message each may be content.
-  if (status !== undefined || isFailure || (told === value && mayBeFailure(envelope))) {
+  const mayBe = told === value && mayBeFailure(envelope);
+  if (status !== undefined || isFailure || mayBe) {
     const found = recognise(head, facts(), status ?? 200);
     if (found !== undefined) return found;
   }
-  if (!isFailure || !envelope.isBare || envelope.isResource) return undefined;
-  const isOurs =
-    envelope.codes.some((code) => /^4\d\d/.test(String(code))) || REQUEST_IS_WRONG.test(facts().raw);
+  if (!envelope.isBare || envelope.isResource || envelope.isGood) return undefined;
+  const isWrong = REQUEST_IS_WRONG.test(facts().raw);
+  if (!isFailure && !(isWrong && mayBe && isToldOff(envelope))) return undefined;
+  const isOurs = isWrong || envelope.codes.some((code) => /^4\d\d/.test(String(code)));
   const means = isOurs ? "client_error" : "server_error";
   return { means, says: "an error in place of content", by: "the body" };
 }
 
-const REQUEST_IS_WRONG = /(?<![a-z])(?:invalid|missing|required|not (?:exist|found))(?![a-z])/;
+const REQUEST_IS_WRONG =
+  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|no such|no data|not (?:exist|(?:be )?found))(?![a-z])|参数|不存在/;
 
-/** Its name is without case, hyphens and underscores. */
-type Member = readonly [name: string, value: unknown];
+/** A value that holds no others, or several at once. */
+type Leaf = { readonly name: Name; readonly value: unknown; readonly within: Within };
 
-/** What stands at the top of an answer, or in the only wrapper around it. */
+/**
+ * What stands around it: only objects that hold a verdict, or one that is a fault, `{"error": …}`, or what is said of it,
+ * `{"message": …}`, or one whose name says nothing of failures, such as `{"ocs": …}`.
+ */
+type Within = "verdict" | "fault" | "message" | "other";
+
+/** What an answer says, however it is wrapped. */
 type Envelope = {
-  readonly members: readonly Member[];
-  /** `{"error": {…}}` */
-  readonly failure: object | undefined;
-  /** The numbers of its codes, and of those in the failure. */
+  readonly leaves: readonly Leaf[];
+  /** The numbers of its codes. */
   readonly codes: readonly number[];
   readonly hasMessage: boolean;
   /** Only a verdict, and what it says of it. */
   readonly isBare: boolean;
+  /** It says that all went well, whatever its codes are: `{"code": 50000, "message": "success"}` */
+  readonly isGood: boolean;
   /** What has an identity is a thing that may have failed, and no refusal of ours. */
   readonly isResource: boolean;
 };
 
-/** Whatever stands here is the code of a fault, unless it says that there is none. */
-const FAULT_CODE = wordSet("errcode errorcode errorno errno errorid");
-const CODE = wordSet(
-  `code errcode errorcode errorid retcode returncode rescode resultcode statuscode subcode infocode responsecode
-  status cod errno error ret info`,
+type Name = {
+  /** Without case, hyphens and underscores. */
+  readonly text: string;
+  readonly isCode: boolean;
+  readonly isMessage: boolean;
+  /** Whatever stands here is of a fault, unless it says that there is none. */
+  readonly isOfFault: boolean;
+  readonly isSuccess: boolean;
+  readonly isVerdict: boolean;
+  readonly isContent: boolean;
+  /** It says nothing of a resource. */
+  readonly isAround: boolean;
+};
+
+const LEAD =
+  "(?:api|err(?:or)?|fail|fault|gw|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|status|sub)";
+const CODE = new RegExp(`^(?:${LEAD}*(?:code|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`);
+const MESSAGE = new RegExp(
+  `^(?:${LEAD}|ex)*(?:msg|message|desc|description|text|string|reason|detail|info|note|information|body|error|remark)s?$`,
+);
+const OF_FAULT = new RegExp(
+  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|id|no|text|desc|description|info|detail|type|array|list)*$`,
 );
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
-const MESSAGE = wordSet(
-  `msg message description text errmsg errormsg errormessage errordescription errortext retmsg returnmsg returnmessage
-  statusmsg statusmessage statustext submsg reason responsemessage error detail details info note information body`,
-);
-const CONTENT = wordSet("data results items value");
 const VERDICT = wordSet("status result response");
-const FAILURE = wordSet("error fault errorresponse");
-/** These say nothing of a resource. */
+const CONTENT = wordSet("data results items value");
 const AROUND = wordSet(
-  "id requestid traceid userid logid sid correlationid time timestamp ts path type object jsonrpc errors responsemetadata warning",
+  "id requestid traceid userid logid sid tid t ts correlationid path type object jsonrpc request action method responsemetadata warning",
 );
+const LONGEST_NAME = 40;
+
+const nameOf = remembered(MOST_REMEMBERED, (key: string): Name => {
+  const text = key.slice(0, LONGEST_NAME).toLowerCase().replaceAll(/[_ -]/g, "");
+  return {
+    text,
+    isCode: CODE.test(text),
+    isMessage: MESSAGE.test(text),
+    isOfFault: OF_FAULT.test(text),
+    isSuccess: SUCCESS.has(text),
+    isVerdict: VERDICT.has(text),
+    isContent: CONTENT.has(text),
+    isAround: AROUND.has(text) || /(?:time|timestamp)$/.test(text),
+  };
+});
+
 const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized forbidden");
 
 /** A status of a failure, or a code that begins with one: 404, 50013, 40101. */
@@ -85,57 +124,112 @@ const FAILED = /^[45]\d\d(?:\d\d)?$/;
 
 /** It says that it failed, and perhaps no more. */
 function saysFailure(envelope: Envelope): boolean {
-  const { members, failure, codes, isBare, isResource } = envelope;
-  return (
-    failure !== undefined ||
-    (isBare && !isResource && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) ||
-    members.some(([name, value]) => {
-      // Not how many of each there were.
-      if (name === "errors") return isFilled(value) && !isTally(value);
-      if (SUCCESS.has(name)) return value === false || value === "false";
-      if (isResource) return false;
-      return name === "error" ? isFilled(value) : VERDICT.has(name) && isFailureWord(value);
-    })
-  );
+  const { leaves, codes, hasMessage, isBare, isResource } = envelope;
+  const isVerdict = isBare && !isResource;
+  if (isVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
+  if (isVerdict && hasMessage && codes.some((code) => code < 0)) return true;
+  const isEmptied = leaves.some(({ name, value }) => (name.isContent || name.isVerdict) && isNothing(value));
+  if (isVerdict && hasMessage && isEmptied && codes.some((code) => code > 0 && !GOOD_CODE.test(String(code))))
+    return true;
+  return leaves.some((leaf) => {
+    const { name, value, within } = leaf;
+    if (name.isSuccess) return value === false || value === "false";
+    if (within === "fault" || name.text === "errors") return isOfFault(leaf);
+    if (isResource || name.isAround) return false;
+    if (name.text === "error" && isFilled(value)) return true;
+    if (isVerdict && isOfFault(leaf)) return true;
+    if (!isFailureWord(value)) return false;
+    const isTold = within === "other" ? codes.some((code) => Math.abs(code) > 0) : hasMessage;
+    return name.isVerdict ? isTold || within !== "other" : isTold && isVerdict;
+  });
 }
 
 /** It is a failure, if words or codes say of what. */
-function mayBeFailure({ members, hasMessage, isBare, isResource }: Envelope): boolean {
-  if (isResource || !(isBare || hasMessage)) return false;
+function mayBeFailure({ leaves, hasMessage, isBare, isGood, isResource }: Envelope): boolean {
+  if (isGood || isResource || !(isBare || hasMessage)) return false;
   const isWhole = isBare && hasMessage;
-  return members.some(
-    ([name, value]) =>
-      (CODE.has(name) && isFault(value, name)) ||
+  return leaves.some(
+    ({ name, value }) =>
+      (name.isCode && isFault(value, name)) ||
       // Zero is success to some and failure to others, so what stands beside it decides.
-      (isWhole && (VERDICT.has(name) || SUCCESS.has(name)) && isNo(value)) ||
-      (isWhole && name === "type" && isFailureWord(value)) ||
-      (isWhole && /^err(?:or)?(?:msg|message|text)$/.test(name) && isFilled(value)) ||
+      (isWhole && (name.isVerdict || name.isSuccess) && isNo(value)) ||
+      (isWhole && name.text === "type" && isFailureWord(value)) ||
       // `{"status": {"message": …, "value": 19}}`
-      (members.length === 2 && hasMessage && name === "value" && isFault(value, name)) ||
-      (members.length === 1 && (MESSAGE.has(name) || name === "response")),
+      (leaves.length === 2 && hasMessage && name.text === "value" && isFault(value, name)) ||
+      (leaves.length === 1 && (name.isMessage || name.isVerdict)),
   );
 }
 
 function envelopeOf(value: object): Envelope | undefined {
-  const members = unwrapped(value);
-  if (members.length > MOST_MEMBERS || members.some(([name, each]) => CONTENT.has(name) && isFilled(each)))
-    return undefined;
-  const failure = members.map(([name, each]) => (FAILURE.has(name) ? each : undefined)).find(isObject);
-  const isGood = members.some(saysGood);
-  const isAround = (name: string): boolean =>
-    [CODE, MESSAGE, SUCCESS, VERDICT, AROUND].some((known) => known.has(name));
+  const all = leavesIn(value, "verdict", 1);
+  if (all === undefined) return undefined;
+  const near = all.filter(({ within }) => within !== "other");
+  const isGood = near.some(saysGood) && !near.some((leaf) => leaf.name.isSuccess && isNo(leaf.value));
+  const isBare = all.every(isKnown);
+  const leaves = isBare && !isGood ? all : near;
+  const beside = leaves.filter(({ within }) => within !== "fault");
+  if (beside.length > MOST_LEAVES) return undefined;
   return {
-    members,
-    failure,
-    codes: [...members, ...(failure === undefined ? [] : unwrapped(failure))]
-      .filter(([name]) => CODE.has(name) && !isGood)
-      .map(([, code]) => Number(code)),
-    hasMessage: members.some(([name, each]) => MESSAGE.has(name) && isFilled(each)),
-    isBare: members.every(([name, each]) => each === failure || isAround(name) || isEmpty(each)),
+    leaves,
+    codes: leaves.filter(({ name }) => name.isCode && !isGood).map((leaf) => Number(leaf.value)),
+    hasMessage: beside.some((leaf) => leaf.name.isMessage && isFilled(leaf.value)),
+    isBare,
+    isGood,
     isResource:
-      members.some(([name, each]) => name === "id" && each !== null) &&
-      !members.some(([name]) => name === "jsonrpc"),
+      beside.some((leaf) => leaf.name.text === "id" && !isNothing(leaf.value)) &&
+      !beside.some(({ name }) => name.text === "jsonrpc"),
   };
+}
+
+/** Undefined where there is content, or more than a failure says. */
+function leavesIn(object: object, within: Within, level: number): readonly Leaf[] | undefined {
+  const leaves: Leaf[] = [];
+  let own = 0;
+  for (const [key, each] of Object.entries(object)) {
+    const name = nameOf(key);
+    const value: unknown = isList(each) && each.length === 1 ? each[0] : each;
+    const isContent = name.isContent && within !== "fault" && typeof each === "object" && isFilled(each);
+    if (isObject(value) && isFilled(each) && !name.isAround && level < MOST_LEVELS) {
+      const inner = leavesIn(value, withinOf(name, value, within), level + 1);
+      if (inner === undefined || (isContent && !isFailure(inner))) return undefined;
+      leaves.push(...inner);
+    } else {
+      own += 1;
+      if (isContent || (within === "verdict" && own > MOST_LEAVES)) return undefined;
+      leaves.push({ name, value: each, within });
+    }
+  }
+  return leaves;
+}
+
+/** `{"data": {"error_code": …, "error": …}}` */
+function isFailure(leaves: readonly Leaf[]): boolean {
+  return leaves.every(isKnown) && leaves.some(isOfFault);
+}
+
+function withinOf(name: Name, value: object, around: Within): Within {
+  if (around === "fault" || (name.isOfFault && !isTally(value))) return "fault";
+  if (around !== "verdict") return around;
+  if (name.isMessage) return "message";
+  const isOfVerdict =
+    name.isVerdict || name.isContent || /(?:resp(?:onse)?|head(?:er)?|meta)$/.test(name.text);
+  return isOfVerdict ? "verdict" : "other";
+}
+
+/** It belongs to a verdict, or says nothing. */
+function isKnown({ name, value, within }: Leaf): boolean {
+  if (within === "fault" || within === "message" || isNothing(value)) return true;
+  if (name.isCode || name.isMessage || name.isOfFault || name.isAround) return true;
+  if (typeof value === "object") return false;
+  return name.isSuccess || name.isVerdict || name.isContent || isFailureWord(value);
+}
+
+/** It is of a fault, and does not say that there is none. */
+function isOfFault(leaf: Leaf): boolean {
+  const { name, value, within } = leaf;
+  if (saysGood(leaf)) return false;
+  if (within === "fault") return isFilled(value) || (name.isCode && isFault(value, name));
+  return name.isOfFault && (isFilled(value) || isFault(value, name));
 }
 
 /** A status that the answer itself tells. */
@@ -147,32 +241,10 @@ function statusIn(envelope: Envelope): number | undefined {
 }
 
 /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
-function isToldOff({ members, failure }: Envelope): boolean {
-  return failure !== undefined || members.some(([name]) => /(?:msg|message|error|details?)$/.test(name));
-}
-
-/** Out of `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"data": {"error_code": …, "error": …}}`. */
-function unwrapped(value: object): readonly Member[] {
-  const members = plainMembersOf(value);
-  const inner = members.find(
-    ([name, each]) =>
-      isObject(each) &&
-      (/(?<!error)resp(?:onse)?$|^status$/.test(name) || (CONTENT.has(name) && isOnlyFailure(each))),
-  )?.[1];
-  const isAlone = members.every(([, each]) => each === inner || !isFilled(each) || typeof each === "string");
-  return isObject(inner) && isAlone ? plainMembersOf(inner) : members;
-}
-
-function isOnlyFailure(value: object): boolean {
-  const members = plainMembersOf(value);
-  return (
-    members.some(([name, each]) => FAULT_CODE.has(name) && isFilled(each)) &&
-    members.every(([name]) => CODE.has(name) || MESSAGE.has(name))
+function isToldOff({ leaves }: Envelope): boolean {
+  return leaves.some(
+    ({ name, within }) => within === "fault" || /(?:msg|message|error|details?)$/.test(name.text),
   );
-}
-
-function plainMembersOf(value: object): readonly Member[] {
-  return Object.entries(value).map(([name, each]) => [name.toLowerCase().replaceAll(/[_ -]/g, ""), each]);
 }
 
 function isFilled(value: unknown): boolean {
@@ -181,25 +253,30 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" ? value !== "" : value === true;
 }
 
-function isEmpty(value: unknown): boolean {
-  return typeof value === "object" ? !isFilled(value) : value === "" || value === false;
+function isNothing(value: unknown): boolean {
+  return typeof value === "object" ? !isFilled(value) : value === "" || value === false || value === 0;
 }
 
 /** How many of each there were. */
-function isTally(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((each) => typeof each === "number");
+function isTally(value: object): boolean {
+  return Object.entries(value).every(([name, each]) => typeof each === "number" && !nameOf(name).isCode);
 }
 
 function isFailureWord(value: unknown): boolean {
   return typeof value === "string" && FAILURE_WORDS.has(value.toLowerCase());
 }
 
-/** Whatever its code is, all went well: `{"code": 50000, "message": "success"}` */
-const GOOD = /^(?:ok|okay|success|successful|succeeded|healthy|up|pass)$/i;
+const GOOD =
+  /^(?:ok|okay|healthy|up|pass|pong|done|none|no errors?)$|^success|(?<!un|not )success(?:ful(?:ly)?)?[.!]?$|(?<![不未没])成功|正常|정상|éxito|exitosa|sucesso|succès|erfolgreich|успешно/i;
 
-function saysGood([name, value]: Member): boolean {
-  if (SUCCESS.has(name)) return value === true || value === "true";
-  return (VERDICT.has(name) || MESSAGE.has(name)) && typeof value === "string" && GOOD.test(value);
+/** `{"code": 1, …, "data": null}`, and 10000, 20000, 200 */
+const GOOD_CODE = /^(?:10*|2\d*)$/;
+
+function saysGood({ name, value }: Leaf): boolean {
+  if (name.isSuccess) return value === true || value === "true";
+  const isWord = typeof value === "string" && GOOD.test(value);
+  if (name.isOfFault && name.isCode) return isWord || /^0+$/.test(String(value));
+  return isWord && (name.isVerdict || name.isMessage);
 }
 
 function isNo(value: unknown): boolean {
@@ -211,14 +288,14 @@ function isNo(value: unknown): boolean {
  * it is that of a fault.
  */
 const FAULT =
-  /^(?:[1-9]\d{2,6}|-[1-9]\d{0,6}|[a-z]{1,10}[-_]?\d{1,6}|[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20})$/i;
+  /^(?:-?0{0,3}[1-9]\d{0,6}|[a-z]{1,10}[-_]?\d{1,6}|[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20})$/i;
 const WORDS_IN_ONE = /^(?=.*(?:[._-]|[a-z][A-Z]))[A-Za-z]+(?:[._-][A-Za-z]+)*$/;
-const LONGEST_NAME = 100;
+const LONGEST_CODE = 100;
 
 /** Zero is success, and 200 is a status; a `status` of 1 is as often a success. */
-function isFault(value: unknown, name: string): boolean {
-  if (value === 200 || value === "200" || (name === "status" && Number(value) === 1)) return false;
+function isFault(value: unknown, { text }: Name): boolean {
+  if (value === 200 || value === "200" || (text === "status" && Number(value) === 1)) return false;
   if (typeof value === "number") return value !== 0;
-  if (typeof value !== "string" || value.length > LONGEST_NAME) return false;
+  if (typeof value !== "string" || value.length > LONGEST_CODE) return false;
   return FAULT.test(value) || (WORDS_IN_ONE.test(value) && !/success/i.test(value));
 }

@@ -54,7 +54,7 @@ function pairs(firsts: string, seconds: string): string {
 const OWES =
   "arrear arrearage overdue good_standing spending_limit spend_limit spending_cap spend_cap top_up 欠费 充值";
 const IS_NOBODY =
-  "unauthorized unauthenticated unauth not_authenticated not_authed please_authenticate no_auth authentication_fails";
+  "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate no_auth authentication_fails";
 /** RFC 6749, 5.2: what a token endpoint says with 400. */
 const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
 const USED_UP = "used_up used_all ran_out run_out";
@@ -96,7 +96,7 @@ export const MANY: number = setOf(`
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
-  abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded 限流 속도
+  abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded limit_control frequently_access 限流 流控 속도
   frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
   ${pairs("too", "fast frequent frequently often quickly rapidly")}`);
 export const LONG: number = setOf(`
@@ -109,13 +109,13 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key ak api_id appid appkey token credential signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
+  key ak api_id appid appkey token credential sign signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
   密鑰 秘钥 签名 トークン キー 키 토큰 توکن ключ* токен* schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
   accesskey access_token accesstoken auth_token authentication_token authorization_token bearer_token
   api_token oauth_token security_token refresh_token subscription_key credential personal_access_token server_token
-  令牌 密钥 密鑰 秘钥 ${NO_GRANT}`);
+  authkey 令牌 密钥 密鑰 秘钥 인증키 ${NO_GRANT}`);
 export const ACCOUNT: number = setOf(`
   account user organization organisation developer client consumer session login`);
 export const BAD: number = setOf(`
