@@ -14,7 +14,6 @@ const MOST_REFUSAL_BYTES = 4_096;
 const MOST_LEAVES = 8;
 const MOST_LEVELS = 5;
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
-const BROKEN_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504, 529]);
 
 /**
  * A good answer may be full of words about limits and keys, so its JSON is read as a refusal only if it looks like a
@@ -47,7 +46,7 @@ export function recogniseInJson(
 }
 
 const REQUEST_IS_WRONG =
-  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|no such|no data|not (?:exist|(?:be )?found))(?![a-z])|参数|不存在/;
+  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|no such|no data|already exists?|not (?:exist|(?:be )?found))(?![a-z])|参数|不存在/;
 
 /** A value that holds no others, or several at once. */
 type Leaf = { readonly name: Name; readonly value: unknown; readonly within: Within };
@@ -99,7 +98,7 @@ const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded"
 const VERDICT = wordSet("status result response");
 const CONTENT = wordSet("data results items value");
 const AROUND = wordSet(
-  "id requestid traceid userid logid sid tid t ts correlationid path type object jsonrpc request action method responsemetadata warning",
+  "id requestid traceid userid logid sid tid t time timestamp ts correlationid path type object jsonrpc request action method responsemetadata warning",
 );
 const LONGEST_NAME = 40;
 
@@ -113,7 +112,7 @@ const nameOf = remembered(MOST_REMEMBERED, (key: string): Name => {
     isSuccess: SUCCESS.has(text),
     isVerdict: VERDICT.has(text),
     isContent: CONTENT.has(text),
-    isAround: AROUND.has(text) || /(?:time|timestamp)$/.test(text),
+    isAround: AROUND.has(text),
   };
 });
 
@@ -127,17 +126,16 @@ function saysFailure(envelope: Envelope): boolean {
   const { leaves, codes, hasMessage, isBare, isResource } = envelope;
   const isVerdict = isBare && !isResource;
   if (isVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
-  if (isVerdict && hasMessage && codes.some((code) => code < 0)) return true;
   const isEmptied = leaves.some(({ name, value }) => (name.isContent || name.isVerdict) && isNothing(value));
-  if (isVerdict && hasMessage && isEmptied && codes.some((code) => code > 0 && !GOOD_CODE.test(String(code))))
-    return true;
+  const isBad = (code: number): boolean =>
+    code < 0 || (isEmptied && code > 0 && !GOOD_CODE.test(String(code)));
+  if (isVerdict && hasMessage && codes.some(isBad)) return true;
   return leaves.some((leaf) => {
     const { name, value, within } = leaf;
     if (name.isSuccess) return value === false || value === "false";
-    if (within === "fault" || name.text === "errors") return isOfFault(leaf);
+    if (within === "fault") return isOfFault(leaf);
     if (isResource || name.isAround) return false;
-    if (name.text === "error" && isFilled(value)) return true;
-    if (isVerdict && isOfFault(leaf)) return true;
+    if ((isVerdict || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
     if (!isFailureWord(value)) return false;
     const isTold = within === "other" ? codes.some((code) => Math.abs(code) > 0) : hasMessage;
     return name.isVerdict ? isTold || within !== "other" : isTold && isVerdict;
@@ -146,7 +144,7 @@ function saysFailure(envelope: Envelope): boolean {
 
 /** It is a failure, if words or codes say of what. */
 function mayBeFailure({ leaves, hasMessage, isBare, isGood, isResource }: Envelope): boolean {
-  if (isGood || isResource || !(isBare || hasMessage)) return false;
+  if (isGood || isResource) return false;
   const isWhole = isBare && hasMessage;
   return leaves.some(
     ({ name, value }) =>
@@ -168,7 +166,6 @@ function envelopeOf(value: object): Envelope | undefined {
   const isBare = all.every(isKnown);
   const leaves = isBare && !isGood ? all : near;
   const beside = leaves.filter(({ within }) => within !== "fault");
-  if (beside.length > MOST_LEAVES) return undefined;
   return {
     leaves,
     codes: leaves.filter(({ name }) => name.isCode && !isGood).map((leaf) => Number(leaf.value)),
@@ -190,7 +187,7 @@ function leavesIn(object: object, within: Within, level: number): readonly Leaf[
     const value: unknown = isList(each) && each.length === 1 ? each[0] : each;
     const isContent = name.isContent && within !== "fault" && typeof each === "object" && isFilled(each);
     if (isObject(value) && isFilled(each) && !name.isAround && level < MOST_LEVELS) {
-      const inner = leavesIn(value, withinOf(name, value, within), level + 1);
+      const inner = leavesIn(value, withinOf(name, within), level + 1);
       if (inner === undefined || (isContent && !isFailure(inner))) return undefined;
       leaves.push(...inner);
     } else {
@@ -207,8 +204,8 @@ function isFailure(leaves: readonly Leaf[]): boolean {
   return leaves.every(isKnown) && leaves.some(isOfFault);
 }
 
-function withinOf(name: Name, value: object, around: Within): Within {
-  if (around === "fault" || (name.isOfFault && !isTally(value))) return "fault";
+function withinOf(name: Name, around: Within): Within {
+  if (around === "fault" || name.isOfFault) return "fault";
   if (around !== "verdict") return around;
   if (name.isMessage) return "message";
   const isOfVerdict =
@@ -234,10 +231,7 @@ function isOfFault(leaf: Leaf): boolean {
 
 /** A status that the answer itself tells. */
 function statusIn(envelope: Envelope): number | undefined {
-  const { codes, isBare, isResource } = envelope;
-  if (!isToldOff(envelope)) return undefined;
-  const refusing = codes.find((code) => REFUSING_STATUSES.has(code));
-  return refusing ?? (isBare && !isResource ? codes.find((code) => BROKEN_STATUSES.has(code)) : undefined);
+  return isToldOff(envelope) ? envelope.codes.find((code) => REFUSING_STATUSES.has(code)) : undefined;
 }
 
 /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
@@ -255,11 +249,6 @@ function isFilled(value: unknown): boolean {
 
 function isNothing(value: unknown): boolean {
   return typeof value === "object" ? !isFilled(value) : value === "" || value === false || value === 0;
-}
-
-/** How many of each there were. */
-function isTally(value: object): boolean {
-  return Object.entries(value).every(([name, each]) => typeof each === "number" && !nameOf(name).isCode);
 }
 
 function isFailureWord(value: unknown): boolean {

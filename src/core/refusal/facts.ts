@@ -67,7 +67,7 @@ type Found = Pick<Facts, "codes" | "sentences" | "times">;
 const CODE_NAMES = wordSet(`
   code codes type types status reason reasons error errors err exception fault kind category policy quota title message msg
   info detail description errorcode errcode errtype errmsg errormessage statuscode retcode retmsg returncode respcode rescode
-  faultcode reasoncode errno resultcode responsecode`);
+  faultcode reasoncode errno resultcode responsecode data result response`);
 /** `request_id` and `field_name` tell nothing. */
 const CODE_NAMES_ALONE = wordSet("id name");
 /** What was asked for, or where to read more: no reason for a refusal. */
@@ -80,8 +80,8 @@ const SHOWN_NAMES: ReadonlySet<string> = new Set([
   ...CODE_NAMES_ALONE,
   ...TIME_NAMES,
   ...wordSet(`
-  after data delay details explanation extensions faultstring information inner innererror limit meta metadata metric note
-  response result summary text time violations`),
+  after delay details explanation extensions faultstring information inner innererror limit meta metadata metric note
+  summary text time violations`),
 ]);
 
 type Member = {

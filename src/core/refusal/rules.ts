@@ -139,8 +139,6 @@ export const RULES: readonly Rule[] = [
   },
   // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
   OF_A_DAY,
-  // Bedrock, 429: "Too many tokens per day"
-  { ...QUOTA, on: { only: [429] }, near: within(7, w.LONG, w.MANY), unless: w.A_VALUE },
   // Mistral, 429: "Service tier capacity exceeded for this model."
   { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
   // Shopline, 433: "Request Blocked". AWS, 403: "Request not allowed due to WAF block."
@@ -194,8 +192,6 @@ export const RULES: readonly Rule[] = [
     near: within(7, w.ACCOUNT, w.CLOSED),
     unless: w.BILL | w.A_VALUE,
   },
-  // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
-  { ...RIGHT, on: { only: [403] }, near: within(1, w.DENIED, w.RIGHT) },
   // AWS, 429: "ThrottlingException", beside "The request was denied because it exceeded a quota."
   { ...RATE, on: { only: [429] }, in: "codes", near: within(1, w.THROTTLED), unlessAnywhere: w.LONG },
   // Elastic Email, 200: "Access Denied."

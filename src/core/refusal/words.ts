@@ -54,7 +54,7 @@ function pairs(firsts: string, seconds: string): string {
 const OWES =
   "arrear arrearage overdue good_standing spending_limit spend_limit spending_cap spend_cap top_up 欠费 充值";
 const IS_NOBODY =
-  "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate no_auth authentication_fails";
+  "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate please_login login_first no_auth authentication_fails";
 /** RFC 6749, 5.2: what a token endpoint says with 400. */
 const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
 const USED_UP = "used_up used_all ran_out run_out";
@@ -86,7 +86,7 @@ export const LITTLE: number = setOf(`
   add_more purchase buy recharge expired 不足 不够 不夠 失败 부족 충분하지 недостаточно хватает reicht leer onvoldoende niewystarczające
   yetersiz* cukup`);
 export const CALLS: number = setOf(`
-  request query queries call calls search searches lookup visit attempt api hit 请求 请求量 调用 调用量 访问 操作 次数 リクエスト
+  request query queries call calls search searches lookup visit attempt tries api hit 请求 请求量 调用 调用量 访问 操作 次数 リクエスト
   リクエスト数 リクエスト回数 요청 anfragen solicitud* petic* intentos requêtes requisi* solicita* richieste запрос*
   verzoeken żądań istek* cầu permintaan`);
 export const RATE: number = setOf(`
@@ -109,7 +109,7 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key ak api_id appid appkey token credential sign signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 密钥
+  key ak api_id appid appkey token credential sign signature secret password passwort mot_de_passe contraseña senha пароль* 密码 パスワード 비밀번호 令牌 凭证 密钥
   密鑰 秘钥 签名 トークン キー 키 토큰 توکن ключ* токен* schlüssel zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
@@ -129,7 +129,7 @@ export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation authorize_failed auth login 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation authorize_failed auth login log_in logon 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);
