@@ -71,6 +71,7 @@ type Envelope = {
   readonly isResource: boolean;
 };
 
+/** What the name of a member tells. */
 type Name = {
   /** Without case, hyphens and underscores. */
   readonly text: string;
@@ -124,21 +125,21 @@ const FAILED = /^[45]\d\d(?:\d\d)?$/;
 /** It says that it failed, and perhaps no more. */
 function saysFailure(envelope: Envelope): boolean {
   const { leaves, codes, hasMessage, isBare, isResource } = envelope;
-  const isVerdict = isBare && !isResource;
-  if (isVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
+  const isOnlyVerdict = isBare && !isResource;
+  if (isOnlyVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
   const isEmptied = leaves.some(({ name, value }) => (name.isContent || name.isVerdict) && isNothing(value));
   const isBad = (code: number): boolean =>
     code < 0 || (isEmptied && code > 0 && !GOOD_CODE.test(String(code)));
-  if (isVerdict && hasMessage && codes.some(isBad)) return true;
+  if (isOnlyVerdict && hasMessage && codes.some(isBad)) return true;
   return leaves.some((leaf) => {
     const { name, value, within } = leaf;
     if (name.isSuccess) return value === false || value === "false";
     if (within === "fault") return isOfFault(leaf);
     if (isResource || name.isAround) return false;
-    if ((isVerdict || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
+    if ((isOnlyVerdict || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
     if (!isFailureWord(value)) return false;
     const isTold = within === "other" ? codes.some((code) => Math.abs(code) > 0) : hasMessage;
-    return name.isVerdict ? isTold || within !== "other" : isTold && isVerdict;
+    return name.isVerdict ? isTold || within !== "other" : isTold && isOnlyVerdict;
   });
 }
 
