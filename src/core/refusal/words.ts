@@ -54,7 +54,7 @@ function pairs(firsts: string, seconds: string): string {
 const OWES =
   "arrear arrearage overdue good_standing spending_limit spend_limit spending_cap spend_cap top_up 欠费 充值";
 const IS_NOBODY =
-  "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate please_login login_first no_auth authentication_fails";
+  "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate please_login login_first not_login not_logined no_auth authentication_fails 请登录 重新登录 未登录";
 /** RFC 6749, 5.2: what a token endpoint says with 400. */
 const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
 const USED_UP = "used_up used_all ran_out run_out";
@@ -66,7 +66,7 @@ export const FUNDS: number = setOf(`
 export const BILL: number = setOf(`payment billing invoice bill ${OWES}`);
 export const DUE: number = setOf(`
   required be_enabled past_due due failed fail failure hard_limit inactive disabled error issue not_active
-  not_enabled unpaid 失败 ${OWES}`);
+  not_enabled unpaid 失败 エラー 오류 ${OWES}`);
 export const PLAN: number = setOf("plan trial subscription tier free");
 export const QUOTA: number = setOf(`
   quota allocation allowance allotment insufficient_token quota_violation
@@ -96,7 +96,7 @@ export const MANY: number = setOf(`
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
-  abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded limit_control frequently_access 限流 流控 속도
+  abuse_detection spike_arrest toomanyrequests rate_exceeded throughput_exceeded limit_control frequently_access flood 限流 流控 속도
   frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
   ${pairs("too", "fast frequent frequently often quickly rapidly")}`);
 export const LONG: number = setOf(`
@@ -122,7 +122,7 @@ export const BAD: number = setOf(`
   deleted invalid illegal incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist not_registered banned
   specified unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry
-  无效 無效 失效 非法 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
+  无效 無效 失效 非法 입력 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
   истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
   non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
@@ -156,7 +156,7 @@ export const A_VALUE: number = setOf(`
   ${pairs("frame sample bit heart interest", "rate")} ${pairs("upload checkout game", "session")}
   ${pairs("validation", "error failed exception")} due_date time_limit execution_time in_request in_the_request
   wallet_address credit_note should_be should_not_be one_of is_required field batch max_entries entries_limit
-  max_items number_of_items amount parameter charged card transfer disk memory filesystem inode depth length size
+  max_items number_of_items filesize amount parameter charged card transfer disk memory filesystem inode depth length size
   complexity context dimension resource_limit server_limit 长度 大小 字数 参数 文件`);
 export const ELSEWHERE: number = setOf(`
   upstream provider database db backend origin proxy downstream vendor third_party smtp redis ldap gateway
