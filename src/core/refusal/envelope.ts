@@ -249,12 +249,16 @@ function isToldOff({ leaves }: Envelope): boolean {
 
 function isFilled(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  if (isObject(value)) return !Object.values(value).every(isNothing);
+  if (isObject(value)) return !Object.values(value).every(isBlank);
   return typeof value === "string" ? value !== "" : value === true;
 }
 
 function isNothing(value: unknown): boolean {
-  return typeof value === "object" ? !isFilled(value) : value === "" || value === 0;
+  return typeof value === "object" ? !isFilled(value) : isBlank(value);
+}
+
+function isBlank(value: unknown): boolean {
+  return value === null || value === "" || value === 0;
 }
 
 function isFailureWord(value: unknown): boolean {
