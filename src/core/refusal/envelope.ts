@@ -92,13 +92,13 @@ type Name = {
 };
 
 const LEAD =
-  "(?:api|err(?:or)?|fail|fault|gw|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|req(?:uest)?|status|sub|user)";
+  "(?:api|err(?:or)?|fail|fault|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|req(?:uest)?|status|sub|user)";
 const CODE = new RegExp(`^(?:${LEAD}*(?:code|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`);
 const MESSAGE = new RegExp(
-  `^(?:${LEAD}|ex)*(?:msg|message|desc|description|text|string|reason|detail|info|note|information|body|error|remark)s?$`,
+  `^${LEAD}*(?:msg|message|desc|description|text|string|reason|detail|info|note|information|body|error|remark)s?$`,
 );
 const OF_FAULT = new RegExp(
-  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|id|no|text|desc|description|info|detail|type|array|list)*$`,
+  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|id|no|text|desc|description|info|detail|type)*$`,
 );
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
 const VERDICT = wordSet("status result response");
@@ -132,19 +132,15 @@ function saysFailure(envelope: Envelope): boolean {
   const { leaves, codes, hasMessage, isBare, isResource } = envelope;
   const isOnlyVerdict = isBare && !isResource;
   if (isOnlyVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
-  const isEmptied = leaves.some(({ name, value }) => (name.isContent || name.isVerdict) && isNothing(value));
-  const isBad = (code: number): boolean =>
-    code < 0 || (isEmptied && code > 0 && !GOOD_CODE.test(String(code)));
-  if (isOnlyVerdict && hasMessage && codes.some(isBad)) return true;
+  if (isOnlyVerdict && hasMessage && codes.some((code) => code < 0)) return true;
   return leaves.some((leaf) => {
     const { name, value, within } = leaf;
     if (name.isSuccess) return value === false || value === "false";
     if (within === "fault") return isOfFault(leaf);
-    if (isResource || name.isAround) return false;
+    if (isResource) return false;
     if ((isOnlyVerdict || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
     if (!isFailureWord(value)) return false;
-    const isTold = within === "other" ? codes.some((code) => Math.abs(code) > 0) : hasMessage;
-    return name.isVerdict ? isTold || within !== "other" : isTold && isOnlyVerdict;
+    return within !== "other" && (name.isVerdict || (isOnlyVerdict && hasMessage));
   });
 }
 
@@ -230,9 +226,8 @@ function isKnown({ name, value, within }: Leaf): boolean {
 /** It is of a fault, and does not say that there is none. */
 function isOfFault(leaf: Leaf): boolean {
   const { name, value, within } = leaf;
-  if (saysGood(leaf)) return false;
-  if (within === "fault") return isFilled(value) || (name.isCode && isFault(value, name));
-  return name.isOfFault && (isFilled(value) || isFault(value, name));
+  if (saysGood(leaf) || !(within === "fault" || name.isOfFault)) return false;
+  return isFilled(value) || (name.isCode && isFault(value, name));
 }
 
 /** A status that the answer itself tells. */
@@ -267,9 +262,6 @@ function isFailureWord(value: unknown): boolean {
 
 const GOOD =
   /^(?:ok|okay|healthy|up|pass|pong|done|none|no errors?)$|^success|(?<!un|not )success(?:ful(?:ly)?)?[.!]?$|(?<![不未没])成功|正常|정상|éxito|exitosa|sucesso|succès|erfolgreich|успешно/i;
-
-/** `{"code": 1, …, "data": null}`, and 10000, 20000, 200 */
-const GOOD_CODE = /^(?:10*|2\d*)$/;
 
 function saysGood({ name, value }: Leaf): boolean {
   if (name.isSuccess) return value === true || value === "true";
