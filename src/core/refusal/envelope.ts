@@ -92,13 +92,15 @@ type Name = {
 };
 
 const LEAD =
-  "(?:api|err(?:or)?|fail|fault|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|req(?:uest)?|status|sub|user)";
-const CODE = new RegExp(`^(?:${LEAD}*(?:code|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`);
+  "(?:api|err(?:or)?|fail(?:ed)?|fault|inner|message|msg|reason|res(?:p(?:onse)?|ult)?|ret(?:urn)?|req(?:uest)?|stat(?:us)?|sub|user)";
+const CODE = new RegExp(
+  `^(?:${LEAD}*(?:code|cd|stat|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`,
+);
 const MESSAGE = new RegExp(
-  `^${LEAD}*(?:msg|message|desc|description|text|string|reason|detail|info|note|information|body|error|remark)s?$`,
+  `^${LEAD}*(?:emsg|msg|message|desc|description|te?xt|string|reason|detail|info|note|information|body|error|remark)s?$`,
 );
 const OF_FAULT = new RegExp(
-  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|id|no|text|desc|description|info|detail|type)*$`,
+  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|cd|nm|id|no|te?xt|desc|description|info|detail|type)*$`,
 );
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
 const VERDICT = wordSet("status result response");
@@ -122,7 +124,7 @@ const nameOf = remembered(MOST_REMEMBERED, (key: string): Name => {
   };
 });
 
-const FAILURE_WORDS = wordSet("error fail failed failure ko nok unauthorized forbidden");
+const FAILURE_WORDS = wordSet("error fail failed failure ko nok not_ok notok unauthorized forbidden");
 
 /** A status of a failure, or a code that begins with one: 404, 50013, 40101. */
 const FAILED = /^[45]\d\d(?:\d\d)?$/;
@@ -195,7 +197,7 @@ function leavesIn(object: object, within: Within, level: number): readonly Leaf[
     } else {
       own += 1;
       if (isContent || (within === "verdict" && own > MOST_LEAVES)) return undefined;
-      leaves.push({ name, value: each, within });
+      leaves.push({ name, value: isObject(value) ? each : value, within });
     }
   }
   return leaves;
@@ -211,7 +213,7 @@ function withinOf(name: Name, around: Within): Within {
   if (around !== "verdict") return around;
   if (name.isMessage) return "message";
   const isOfVerdict =
-    name.isVerdict || name.isContent || /(?:resp(?:onse)?|head(?:er)?|meta)$/.test(name.text);
+    name.isVerdict || name.isContent || /(?:resp(?:onse)?|head(?:er)?|meta(?:data)?)$/.test(name.text);
   return isOfVerdict ? "verdict" : "other";
 }
 
@@ -238,7 +240,7 @@ function statusIn(envelope: Envelope): number | undefined {
 /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
 function isToldOff({ leaves }: Envelope): boolean {
   return leaves.some(
-    ({ name, within }) => within === "fault" || /(?:msg|message|error|details?)$/.test(name.text),
+    ({ name, within }) => within === "fault" || /(?:msg|message|desc|error|details?)$/.test(name.text),
   );
 }
 
@@ -266,8 +268,8 @@ const GOOD =
 function saysGood({ name, value }: Leaf): boolean {
   if (name.isSuccess) return value === true || value === "true";
   const isWord = typeof value === "string" && GOOD.test(value);
-  if (name.isOfFault && name.isCode) return isWord || /^0+$/.test(String(value));
-  return isWord && (name.isVerdict || name.isMessage);
+  if (name.isOfFault && name.isCode) return isWord || /^(?:0+|2\d\d)$/.test(String(value));
+  return isWord && (name.isVerdict || name.isMessage || name.isOfFault);
 }
 
 function isNo(value: unknown): boolean {

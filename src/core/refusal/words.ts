@@ -72,13 +72,13 @@ export const QUOTA: number = setOf(`
   quota allocation allowance allotment insufficient_token quota_violation
   ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
-  配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
+  no_more_requests 次数不足 次数已用完 次数用完 配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite limiet
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
   triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
-  not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
+  not_enough no_more_requests 次数不足 次数已用完 次数用完 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erreicht erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé* atteint*
   supera* excedid* alcanzad* atingid* raggiunt* overschreden`);
 export const LITTLE: number = setOf(`
@@ -102,7 +102,7 @@ export const THROTTLED: number = setOf(`
 export const LONG: number = setOf(`
   insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
-  每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
+  每日 每天 当日 当天 今天 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
 export const SHORT: number = setOf(`
   secondly minutely hourly rpm tpm rps qps per_sec per_min an_hour 每秒 每分钟 每小时
@@ -121,15 +121,15 @@ export const ACCOUNT: number = setOf(`
 export const BAD: number = setOf(`
   deleted invalid illegal incorrect bad missing unknown expired revoked wrong disabled deactivated inactive ongeldig* geçersiz*
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist not_registered banned
-  specified unrecognized unsuccessful provide provided supply include contain pass specify send verify validate carry
-  无效 無效 失效 非法 입력 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
+  specified unrecognized unsuccessful provide provided supply supplied include contain pass specify send verify validate carry
+  无效 無效 失效 失敗 非法 입력 누락 نامعتبر 错误 錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч*
   истек* истёк* ungültig* falsch* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido
   non_valida no_es_válida no_es_válido no_válida no_válido não_válida não_válido expirad* ${IS_NOBODY} ${NO_GRANT}`);
 export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation authorize_failed auth login log_in logon 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation authorise authorize authorize_failed auth login log_in logon 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);

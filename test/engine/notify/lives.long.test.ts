@@ -9,7 +9,7 @@ test("over 1,000 random lives, each incident is told to each receiver, and twice
     incidents += verdict.incidents;
   }
   expect(incidents).toBeGreaterThan(7_000);
-});
+}, 1_200_000);
 
 test("over 1,000 random lives of fleets, each incident is told, and twice only after a kill or a lost answer", async () => {
   let incidents = 0;
