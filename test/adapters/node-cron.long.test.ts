@@ -53,9 +53,11 @@ afterEach(() => {
 describe("a trigger", () => {
   it("ticks once at each of its seconds, and no more once it was stopped", async () => {
     using listening = listen("* * * * * *");
-    const [first = 0, second = 0] = await listening.ticks(2);
-    expect([first % 1_000, second % 1_000]).toEqual([0, 0]);
-    expect(second).toBeGreaterThan(first);
+    const ticks = await listening.ticks(4);
+    expect(ticks.filter((atMs) => atMs % 1_000 !== 0)).toEqual([]);
+    const gaps = ticks.slice(1).map((atMs, index) => atMs - (ticks[index] ?? 0));
+    // A machine that stands still makes one of them longer.
+    expect(Math.min(...gaps)).toBe(1_000);
     listening.trigger.stop();
     let isTicking = false;
     void listening.ticks(1).then(() => (isTicking = true));

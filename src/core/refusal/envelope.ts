@@ -1,10 +1,10 @@
-/** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"meta": {"code": 997, "message": …}}`. */
+/** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"meta": {"status": "failure", …}}`. */
 
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { isList, isObject } from "../exchange/json-value.ts";
 import { remembered } from "../text/remembered.ts";
 import { wordSet } from "../text/word-set.ts";
-import type { Facts } from "./facts.ts";
+import { type Facts, LONGEST_CODE } from "./facts.ts";
 import { recognise } from "./recognise.ts";
 import type { Recognition } from "./rules.ts";
 import { MOST_REMEMBERED } from "./words.ts";
@@ -29,7 +29,8 @@ export function recogniseInJson(
   if (body.length > MOST_REFUSAL_BYTES || !isObject(told)) return undefined;
   const envelope = envelopeOf(told);
   if (envelope === undefined) return undefined;
-  const status = statusIn(envelope);
+  const { codes, leaves, isBare, isGood, isResource, isToldOff } = envelope;
+  const status = isToldOff ? codes.find((code) => REFUSING_STATUSES.has(code)) : undefined;
   const isFailure = saysFailure(envelope);
   // A list of codes with a message each may be content.
   const mayBe = told === value && mayBeFailure(envelope);
@@ -37,13 +38,13 @@ export function recogniseInJson(
     const found = recognise(head, facts(), status ?? 200);
     if (found !== undefined) return found;
   }
-  if (!envelope.isBare || envelope.isResource || envelope.isGood) return undefined;
-  const said = envelope.leaves
-    .map(({ value: each }) => (typeof each === "string" ? each.toLowerCase() : ""))
+  if (!isBare || isGood || isResource || !(isFailure || (mayBe && isToldOff))) return undefined;
+  const said = leaves
+    .map((leaf) => (typeof leaf.value === "string" ? leaf.value.toLowerCase() : ""))
     .join(" ");
   const isWrong = REQUEST_IS_WRONG.test(said);
-  if (!isFailure && !(mayBe && isToldOff(envelope) && (isWrong || WENT_WRONG.test(said)))) return undefined;
-  const isOurs = isWrong || envelope.codes.some((code) => /^4\d\d/.test(String(code)));
+  if (!isFailure && !isWrong && !WENT_WRONG.test(said)) return undefined;
+  const isOurs = isWrong || codes.some((code) => /^4\d\d/.test(String(code)));
   const means = isOurs ? "client_error" : "server_error";
   return { means, says: "an error in place of content", by: "the body" };
 }
@@ -74,6 +75,8 @@ type Envelope = {
   readonly isGood: boolean;
   /** What has an identity is a thing that may have failed, and no refusal of ours. */
   readonly isResource: boolean;
+  /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
+  readonly isToldOff: boolean;
 };
 
 /** What the name of a member tells. */
@@ -131,9 +134,9 @@ const FAILED = /^[45]\d\d(?:\d\d)?$/;
 
 /** It says that it failed, and perhaps no more. */
 function saysFailure(envelope: Envelope): boolean {
-  const { leaves, codes, hasMessage, isBare, isResource } = envelope;
+  const { leaves, codes, hasMessage, isBare, isResource, isToldOff } = envelope;
   const isOnlyVerdict = isBare && !isResource;
-  if (isOnlyVerdict && isToldOff(envelope) && codes.some((code) => FAILED.test(String(code)))) return true;
+  if (isOnlyVerdict && isToldOff && codes.some((code) => FAILED.test(String(code)))) return true;
   if (isOnlyVerdict && hasMessage && codes.some((code) => code < 0)) return true;
   return leaves.some((leaf) => {
     const { name, value, within } = leaf;
@@ -179,6 +182,9 @@ function envelopeOf(value: object): Envelope | undefined {
     isResource:
       beside.some((leaf) => leaf.name.text === "id" && !isNothing(leaf.value)) &&
       !beside.some(({ name }) => name.text === "jsonrpc"),
+    isToldOff: leaves.some(
+      ({ name, within }) => within === "fault" || /(?:msg|message|desc|error|details?)$/.test(name.text),
+    ),
   };
 }
 
@@ -192,7 +198,7 @@ function leavesIn(object: object, within: Within, level: number): readonly Leaf[
     const isContent = name.isContent && within !== "fault" && typeof each === "object" && isFilled(each);
     if (isObject(value) && isFilled(each) && !name.isAround && level < MOST_LEVELS) {
       const inner = leavesIn(value, withinOf(name, within), level + 1);
-      if (inner === undefined || (isContent && !isFailure(inner))) return undefined;
+      if (inner === undefined || (isContent && !isOnlyFailure(inner))) return undefined;
       leaves.push(...inner);
     } else {
       own += 1;
@@ -204,7 +210,7 @@ function leavesIn(object: object, within: Within, level: number): readonly Leaf[
 }
 
 /** `{"data": {"error_code": …, "error": …}}` */
-function isFailure(leaves: readonly Leaf[]): boolean {
+function isOnlyFailure(leaves: readonly Leaf[]): boolean {
   return leaves.every(isKnown) && leaves.some(isOfFault);
 }
 
@@ -230,18 +236,6 @@ function isOfFault(leaf: Leaf): boolean {
   const { name, value, within } = leaf;
   if (saysGood(leaf) || !(within === "fault" || name.isOfFault)) return false;
   return isFilled(value) || (name.isCode && isFault(value, name));
-}
-
-/** A status that the answer itself tells. */
-function statusIn(envelope: Envelope): number | undefined {
-  return isToldOff(envelope) ? envelope.codes.find((code) => REFUSING_STATUSES.has(code)) : undefined;
-}
-
-/** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
-function isToldOff({ leaves }: Envelope): boolean {
-  return leaves.some(
-    ({ name, within }) => within === "fault" || /(?:msg|message|desc|error|details?)$/.test(name.text),
-  );
 }
 
 function isFilled(value: unknown): boolean {
@@ -283,7 +277,6 @@ function isNo(value: unknown): boolean {
 const FAULT =
   /^(?:-?0{0,3}[1-9]\d{0,6}|[a-z]{1,10}[-_]?\d{1,6}|[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20})$/i;
 const WORDS_IN_ONE = /^(?=.*(?:[._-]|[a-z][A-Z]))[A-Za-z]+(?:[._-][A-Za-z]+)*$/;
-const LONGEST_CODE = 100;
 
 /** Zero is success, and 200 is a status; a `status` of 1 is as often a success. */
 function isFault(value: unknown, { text }: Name): boolean {

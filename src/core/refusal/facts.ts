@@ -32,7 +32,7 @@ export type Facts = {
 
 export const NO_FACTS: Facts = { codes: [], sentences: [], times: [], raw: "", json: undefined };
 
-const LONGEST_CODE = 100;
+export const LONGEST_CODE = 100;
 /** A sentence so short says no more than a code does: "Invalid key", "Developer Over Qps". */
 const SHORT_SENTENCE = /^\s*\S+(?:\s+\S+){0,3}\s*$/;
 const LONGEST_SHORT_SENTENCE = 40;

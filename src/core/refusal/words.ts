@@ -57,7 +57,7 @@ const IS_NOBODY =
   "unauthorized unauthenticated unauth not_authenticated not_authenticate not_logged_in not_authed please_authenticate please_login login_first not_login not_logined no_auth authentication_fails 请登录 重新登录 未登录";
 /** RFC 6749, 5.2: what a token endpoint says with 400. */
 const NO_GRANT = "invalid_grant invalid_client unauthorized_client";
-const USED_UP = "used_up used_all ran_out run_out";
+const USED_UP = "used_up used_all ran_out run_out no_more_requests 次数不足 次数已用完 次数用完";
 
 export const FUNDS: number = setOf(`
   allotment credit fund money balance budget prepayment allocation allowance wallet spend spending 余额 余量 餘額 额度 額度
@@ -72,13 +72,13 @@ export const QUOTA: number = setOf(`
   quota allocation allowance allotment insufficient_token quota_violation
   ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
-  no_more_requests 次数不足 次数已用完 次数用完 配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
+  配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite limiet
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
   triggered exceed* exhaust* deplet* reached reach hit over surpass* quota_violation spent ${USED_UP} out_of consumed insuf*
-  not_enough no_more_requests 次数不足 次数已用完 次数用完 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
+  not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erreicht erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé* atteint*
   supera* excedid* alcanzad* atingid* raggiunt* overschreden`);
 export const LITTLE: number = setOf(`
@@ -129,7 +129,7 @@ export const CLOSED: number = setOf(`
   deleted suspend* deactivat* closed terminat* disabled de_activated inactive not_active paused restricted banned expired ended
   is_over cancel*`);
 export const AUTH: number = setOf(`
-  authentication authorization authorisation authorise authorize authorize_failed auth login log_in logon 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+  authentication authorization authorisation authorise authorize auth login log_in logon 登录 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_VALUE: number = setOf(`
   ${pairs("invalid bad", "request argument parameter field value user_agent")}
   ${pairs("missing no without", "user_agent")} user_agent_required`);

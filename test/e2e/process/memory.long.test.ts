@@ -14,7 +14,7 @@ async function privateBytes(upstreams: number, url: string): Promise<number> {
   await using folder = await openConfigFolder({
     budgets: { api: { rate: { requests: 1_000_000, per: "1m" } } },
     upstreams: Array.from({ length: upstreams }, (_, number) =>
-      // Whose first poll is worth nothing, as this machine stood still meanwhile, has another one soon.
+      // A first poll that is worth nothing, as this machine stood still meanwhile, is followed by another one soon.
       rawUpstream(`api-${number}`, url, { every: "1m", timeout: "30s" }),
     ),
   });
