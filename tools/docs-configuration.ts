@@ -16,9 +16,6 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** A section is written once, where it is found first: `defaults` and `also` have the keys of an upstream. */
-const SAME_AS_UPSTREAM: ReadonlySet<string> = new Set(["defaults", "upstreams[].also[]"]);
-
 const EXAMPLES: Readonly<Record<string, string>> = {
   "web.allowed_hosts": "[status.example.com]",
   deny_addresses: "[10.0.0.0/8, 169.254.0.0/16]",
@@ -78,7 +75,6 @@ A config is YAML. Each key is below, with what it is if it is not written. What 
 - **\`budget\` is required**: it says what the upstream's owner allows to your key. Upstreams with the same key share one.
 - **Keys are never written in a config**: \`env\` names a variable, \`file\` a file.
 - **\`defaults\`** has what all upstreams share: each key of an upstream but its name. What an upstream says itself wins.
-- **\`also\`** under an upstream lists further paths of the same service, each an upstream of its own with the same key and budget.
 
 \`\${NAME}\` and \`\${NAME:-default}\` are replaced by variables of the environment in every value. Durations are written as
 \`250ms\`, \`15s\`, \`5m\`, \`1h\` or \`30d\`. \`pacewatch check\` says what is wrong, with line and column; an editor does with
@@ -98,7 +94,8 @@ function inheritedBy({ allOf = [] }: Schema): Inherited {
 }
 
 function linesOf(path: string, written: Schema, inherited: Inherited): readonly string[] {
-  if (SAME_AS_UPSTREAM.has(path)) return [];
+  // It has the keys of an upstream, which are written once.
+  if (path === "defaults") return [];
   const schema = sectionIn(written);
   if (schema.items !== undefined) return linesOf(`${path}[]`, schema.items, inherited);
   if (typeof schema.additionalProperties === "object" && sectionIn(schema.additionalProperties).properties)

@@ -436,7 +436,6 @@ describe("a config that is read for its names and schedules alone", () => {
         tls: { ca_file: "ca.pem", cert_file: "a.pem", key_file: "a.key", server_name: "a.example" },
         labels: { team: "a" },
         links: { support: "https://support.example" },
-        also: [{ name: "balance", path: "/balance", every: "1h" }],
       },
       {
         name: "other",
@@ -477,8 +476,6 @@ describe("a config that is read for its names and schedules alone", () => {
       "upstreams.0.objective.availability",
       "upstreams.0.objective.latency",
       "upstreams.0.labels.team",
-      "upstreams.0.also.0.name",
-      "upstreams.0.also.0.every",
       "upstreams.1.name",
       "upstreams.1.budget",
       "upstreams.1.cron",
@@ -1055,143 +1052,7 @@ upstreams: [{ name: a }, { name: b }]
         `budgets: { api: { rate: { requests: 6000, per: 1m } } }\ndefaults: { ${shared}, labels: { ${labels} } }\nupstreams: [${upstreams}]\n`,
       ),
     ).toEqual([
-      '3:12: "upstreams" must be fewer: with all that they have from defaults, also and each, a config may have at most 600000 values',
-    ]);
-  });
-});
-
-describe("further paths of one service, in also", () => {
-  const text = `
-budgets: { api: { rate: { requests: 6000, per: 1m } } }
-defaults: { expect: { max_body: 64KiB }, degraded_above: 4s, path: /v2 }
-upstreams:
-  - name: api
-    base_url: https://api.example.test/base
-    auth: { bearer: { env: TEST_KEY } }
-    headers: { X-Team: growth, X-Region: eu }
-    budget: api
-    every: 15s
-    timeout: 5s
-    confirm: 2
-    expect: { status: [200, 404], json: false }
-    degraded_above: 2s
-    values: [{ name: total, path: /total }]
-    objective: { availability: 99%, latency: 2s }
-    connection: reuse
-    labels: { team: growth }
-    also:
-      - { name: balance, path: /credits, every: 5m, expect: { body: [{ path: /data }] }, values: [{ name: credits, path: /data, credit: true }] }
-      - name: models
-        path: /models?limit=1
-        headers: { x-team: models }
-        degraded_above: 3s
-        labels: { team: models }
-  - { name: last, base_url: https://other.example.test, auth: { none: true }, budget: api, every: 1m, labels: { team: x } }
-`;
-  const environment = { TEST_KEY: "test-key-1" };
-
-  test("are upstreams of their own, after the one that they belong to", async () => {
-    const { config, proof } = await loaded(text, environment);
-    expect(config.upstreams.map(({ name }) => name)).toEqual(["api", "balance", "models", "last"]);
-    const [api, balance, models] = config.upstreams;
-    expect(balance).toMatchObject({
-      url: "https://api.example.test/base/credits",
-      auth: api?.auth,
-      budgets: ["api"],
-      headers: api?.headers,
-      schedule: { source: "every 5m" },
-      timeoutMs: 5000,
-      confirm: 2,
-      connection: "reuse",
-      labels: { team: "growth" },
-    });
-    expect(models).toMatchObject({
-      url: "https://api.example.test/base/models?limit=1",
-      schedule: { source: "every 15s" },
-      headers: { "x-team": "models", "X-Region": "eu" },
-      labels: { team: "models" },
-    });
-    // 4 slots of each in a minute, and of balance 1; each with two confirmations. And 1 of the last, with one.
-    expect(proof.budgets[0]?.rates[0]?.demand).toBe((4 + 1 + 4) * 3 + 2);
-  });
-
-  test("have of defaults, but not of their upstream, what belongs to the answer of one path", async () => {
-    const { config } = await loaded(text, environment);
-    const [, balance, models] = config.upstreams;
-    expect(balance).toMatchObject({
-      expect: { status: [200], json: true, maxBodyBytes: 65_536, body: [{ path: "/data" }] },
-      degradedAboveMs: 4000,
-      objective: { availability: 0.995, latencyMs: 1000 },
-    });
-    expect(models?.degradedAboveMs).toBe(3000);
-    expect(config.upstreams.map(({ values }) => values?.map(({ name }) => name))).toEqual([
-      ["total"],
-      ["credits"],
-      undefined,
-      undefined,
-    ]);
-  });
-
-  test("are named in a fault as they are written, but what is written is told as it is", async () => {
-    const wrong = text.replace("connection: reuse", "connection: upstreams[1]");
-    expect(await refusals(wrong, environment)).toEqual([
-      '17:17: "upstreams[0].connection" must be one of fresh, reuse, received "upstreams[1]"',
-    ]);
-  });
-
-  test("are told like any other, without a key", async () => {
-    const { config } = await loaded(text, environment);
-    const described = JSON.stringify(writtenConfig(config));
-    expect(described).toContain('"url":"https://api.example.test/base/credits"');
-    expect(described).not.toContain("test-key-1");
-    expect(described).not.toContain("also");
-  });
-
-  test("may have a variable in their path, which is a secret, and need few for the structure alone", async () => {
-    const secret = text
-      .replace("/credits", '"/credits/${ACCOUNT}"')
-      .replace("every: 5m", 'every: "${PERIOD}"');
-    const given = { ...environment, ACCOUNT: "test-key-2", PERIOD: "5m" };
-    const { config, warnings } = await loaded(secret, given);
-    expect(config.upstreams[1]).toMatchObject({
-      url: "https://api.example.test/base/credits/${ACCOUNT}",
-      pathTemplate: { base: "https://api.example.test/base", path: "/credits/${ACCOUNT}" },
-    });
-    // Of a period of 5m, the objective is hard to judge.
-    expect(warnings.map(({ line }) => line)).toEqual([20, 20]);
-    expect((await loaded(secret, { PERIOD: "5m" }, "structure")).config.upstreams).toHaveLength(4);
-    expect(await refusals(secret, {}, "structure")).toEqual([
-      expect.stringMatching(/^20:\d+: the variable PERIOD is not set$/),
-    ]);
-  });
-
-  test("a fault in what they have from their upstream is told once, where it stands", async () => {
-    const said = await refusals(
-      text.replace("confirm: 2", "confirm: 20").replace("max_body: 64KiB", "max_body: 64"),
-      {},
-    );
-    expect(said).toEqual([
-      '3:33: "defaults.expect.max_body" must be a size from 1B to 8MiB, such as 1MiB, received 64',
-      '12:14: "upstreams[0].confirm" must be a whole number from 0 to 10, received 20',
-    ]);
-  });
-
-  test("a fault of an upstream behind them has the place where it is written", async () => {
-    expect(await refusals(text.replace("every: 1m,", "every: 90s,"), environment)).toEqual([
-      expect.stringContaining('26:99: "upstreams[1].every" must be a period that divides a minute'),
-    ]);
-  });
-
-  test("are refused where they would be too much to check", async () => {
-    const labels = Array.from({ length: 1000 }, (_, index) => `l${index}: v`).join(", ");
-    const also = Array.from({ length: 1000 }, (_, index) => `{ name: u${index}, path: /a }`).join(", ");
-    const upstream = `name: a, base_url: https://a.example.test, auth: { none: true }, budget: api, every: 1h`;
-    const said = await refusals(
-      `budgets: { api: { rate: { requests: 6000, per: 1m } } }\nupstreams: [{ ${upstream}, labels: { ${labels} }, also: [${also}] }]\n`,
-    );
-    expect(said).toEqual([
-      expect.stringMatching(/^2:12: "upstreams" must be fewer: with all that they have from/),
-      expect.stringMatching(/"upstreams\[0\]\.also" must be a list of at most 20 further paths/),
+      '3:12: "upstreams" must be fewer: with all that they have from defaults and each, a config may have at most 600000 values',
     ]);
   });
 });

@@ -1,7 +1,6 @@
-import { wordSet } from "../../core/text/word-set.ts";
-import { type MapTree, type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
+import { type MapTree, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { SCHEDULE_KEYS } from "../schema/schedule.ts";
-import { FURTHER_KEYS, SAME_FOR_FURTHER, SHARED_KEYS } from "../schema/upstream.ts";
+import { SHARED_KEYS } from "../schema/upstream.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { leftOver, madeOf } from "./each.ts";
 import { type Complaint, complainOfValue } from "./faults.ts";
@@ -12,30 +11,25 @@ const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "object
 /** More would take many seconds to check. */
 const MAX_VALUES = 600_000;
 
-/** These keys speak of the answer of one path, and an answer of one says nothing about that of another. */
-const OF_ONE_PATH = wordSet(
-  "path method body idempotency_key stream expect values price degraded_above objective",
-);
-
 export type Expanded = {
   readonly tree: Tree;
   readonly complaints: readonly Complaint[];
-  /** Where each upstream of the tree is written, by its place in the list. */
-  readonly writtenAt: readonly Path[];
+  /** Which upstream of the file each one of the tree is made of. */
+  readonly writtenAt: readonly number[];
 };
 
 /**
- * The same config with `defaults` in each upstream, and instead of one with `each` those that it makes, each with the
- * entries of its `also` as upstreams after it. What comes from elsewhere keeps its place in the file.
+ * The same config with `defaults` in each upstream, and instead of one with `each` those that it makes. What comes from
+ * elsewhere keeps its place in the file.
  */
 export function expanded(tree: Tree, environment: Environment): Expanded {
   const [defaults, upstreams] = [childOf(tree, "defaults"), childOf(tree, "upstreams")];
   if (tree.kind !== "map" || upstreams?.kind !== "list") return { tree, complaints: [], writtenAt: [] };
   const complaints: Complaint[] = [];
   const items: Tree[] = [];
-  const writtenAt: Path[] = [];
+  const writtenAt: number[] = [];
   let valuesLeft = MAX_VALUES;
-  const add = (upstream: Tree, at: Path): void => {
+  const add = (upstream: Tree, at: number): void => {
     valuesLeft -= valuesIn(upstream);
     if (valuesLeft < 0) return;
     items.push(upstream);
@@ -44,22 +38,14 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
   // An upstream may have from defaults that cannot be read what it seems to lack, so nothing is said about it.
   const isKnown = defaults === undefined || defaults.kind === "map";
   for (const [index, written] of upstreams.items.entries()) {
-    const path = ["upstreams", index];
     const template =
       written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
     const made = template.kind === "map" ? madeOf(template, environment) : [];
-    if (made.length === 0) add(template, path);
-    for (const upstream of made) {
-      if (valuesLeft < 0) break;
-      add(upstream, path);
-      for (const [at, entry] of itemsOf(childOf(upstream, "also")).entries()) {
-        // An entry that is no mapping is refused where it stands in `also`.
-        if (entry.kind === "map") add(completed(furtherOf(entry, upstream), defaults), [...path, "also", at]);
-      }
-    }
+    if (made.length === 0) add(template, index);
+    for (const upstream of made) add(upstream, index);
   }
   if (valuesLeft < 0) {
-    const must = `must be fewer: with all that they have from defaults, also and each, a config may have at most ${MAX_VALUES} values`;
+    const must = `must be fewer: with all that they have from defaults and each, a config may have at most ${MAX_VALUES} values`;
     complaints.push(complainOfValue(["upstreams"], must));
     // To check the others would take seconds, for a config that is refused.
     items.length = 1;
@@ -69,18 +55,6 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
     entries: new Map([...tree.entries, ["upstreams", { ...upstreams, items }]]),
   };
   return { tree: all, complaints: [...complaints, ...leftOver(all)], writtenAt };
-}
-
-/** An entry of `also` with what it has from its upstream. */
-function furtherOf(entry: MapTree, upstream: MapTree): MapTree {
-  // A key that is not known here is refused where it stands in `also`.
-  const own = new Map([...entry.entries].filter(([key]) => FURTHER_KEYS.includes(key)));
-  const inherited = new Map([...upstream.entries].filter(([key]) => !OF_ONE_PATH.has(key)));
-  // A key that its upstream lacks is told of that one alone.
-  const hasSchedule = SCHEDULE_KEYS.some((key) => own.has(key) || inherited.has(key));
-  const lacking = [...SAME_FOR_FURTHER, ...(hasSchedule ? [] : ["every"])];
-  for (const key of lacking) if (!inherited.has(key)) inherited.set(key, voidAt(entry));
-  return completed({ ...entry, entries: own }, { ...upstream, entries: inherited });
 }
 
 function completed(upstream: MapTree, defaults: Tree | undefined): MapTree {

@@ -51,12 +51,10 @@ function filled(upstream: MapTree, values: Values, environment: Environment): Ma
     }
     return tree.kind === "scalar" ? filledScalar(tree, values, write, environment) : tree;
   };
-  const entries = [...upstream.entries].map(([key, value]): [string, Tree] => {
-    if (key === "each") return [key, value];
-    if (key !== "also" || value.kind !== "list") return [key, fill(value, WRITES.get(key) ?? String)];
-    const items = value.items.map((item) => (item.kind === "map" ? filled(item, values, environment) : item));
-    return [key, { ...value, items }];
-  });
+  const entries = [...upstream.entries].map(([key, value]): [string, Tree] => [
+    key,
+    key === "each" ? value : fill(value, WRITES.get(key) ?? String),
+  ]);
   return { ...upstream, entries: new Map(entries) };
 }
 

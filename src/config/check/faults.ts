@@ -34,7 +34,7 @@ export function complainOfKey(path: Path, sentence: Sentence): Complaint {
 export function faultsOf(
   complaints: readonly Complaint[],
   { tree, file, placeOf }: YamlReading,
-  writtenAt: readonly Path[] = [],
+  writtenAt: readonly number[] = [],
 ): readonly Fault[] {
   if (tree === undefined) return [];
   const said = new Set<string>();
@@ -53,18 +53,17 @@ export function faultsOf(
   });
 }
 
-/** An entry of `also` is an upstream of its own in the tree. */
-function asWritten(path: Path, writtenAt: readonly Path[]): Path {
+/** A template stands once in the file, and each upstream that it makes is one of the tree. */
+function asWritten(path: Path, writtenAt: readonly number[]): Path {
   const [list, index, ...rest] = path;
   const written = list === "upstreams" ? writtenAt[Number(index)] : undefined;
-  return written === undefined ? path : [...written, ...rest];
+  return written === undefined ? path : [list ?? "", written, ...rest];
 }
 
-/** An alias, a merge key (<<), `defaults` or `also` shows one value in many upstreams: its name is the same in all of them. */
+/** An alias, a merge key (<<) or `defaults` shows one value in many upstreams: its name is the same in all of them. */
 function inUpstream(path: Path): Path {
   if (path[0] === "defaults") return path.slice(1);
-  if (path[0] !== "upstreams") return path;
-  return path.slice(path[2] === "also" && path[3] !== undefined ? 4 : 2);
+  return path[0] === "upstreams" ? path.slice(2) : path;
 }
 
 /** Asks all rules of a schema about what is written. */
@@ -139,13 +138,14 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
-/** By its name, where what a key did stands now. */
-const MOVED: Readonly<Record<string, string>> = {
+/** By the name of a key that is gone, what to write instead. */
+const GONE: Readonly<Record<string, string>> = {
+  also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
   price_per_request: "it is now price: { per_request, currency } of the budget, or of an upstream: ",
 };
 
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  const hint = MOVED[key] ?? didYouMean(key, allowed.split(", "));
+  const hint = GONE[key] ?? didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;

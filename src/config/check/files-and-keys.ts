@@ -29,11 +29,11 @@ export function namedIn({ written, general, upstreams }: Parts): Named {
   const sources: Named["sources"][number][] = [];
   const expressions: Named["expressions"][number][] = [];
   walk(configSchema, written, (path, value, { file: kind, isSource, isExpression }) => {
-    const [section, index, key] = path;
-    // All of `defaults` and `also` is in the upstreams too.
+    const [section, index] = path;
+    // All of `defaults` is in the upstreams too.
     const isValid =
       section === "upstreams"
-        ? typeof index === "number" && upstreams.has(index) && key !== "also"
+        ? typeof index === "number" && upstreams.has(index)
         : section !== "defaults" && general !== undefined;
     if (!isValid) return;
     const { env, file } = mappingOf(value);

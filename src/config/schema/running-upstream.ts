@@ -37,19 +37,7 @@ export function upstreamOf(
   keys: UpstreamKeys,
   { vantage, denyAddresses, prices, template, writtenBody }: Around,
 ): Upstream | undefined {
-  const {
-    baseUrl: base,
-    path,
-    auth,
-    every,
-    cron,
-    timeZone,
-    also: _also,
-    each: _each,
-    timeoutMs,
-    expect,
-    ...same
-  } = keys;
+  const { baseUrl: base, path, auth, every, cron, timeZone, each: _each, timeoutMs, expect, ...same } = keys;
   const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
   if (schedule === undefined) return undefined;
   const { budgets } = same;

@@ -15,7 +15,6 @@ import { labelsSchema, linksSchema } from "./labels.ts";
 import {
   checked,
   duration,
-  filledList,
   flag,
   headerName,
   httpUrl,
@@ -114,15 +113,14 @@ function proxyFault(proxy: Proxy): string | undefined {
 }
 
 const proxy = checked(proxyFault, "env, none or a URL", PROXY_PATTERN);
-const requestPath = noted(checked(pathFault, "a path that begins with /", PATH_PATTERN), {
-  example: "/unset",
-  isSecret: true,
-});
 
 /** The keys that `defaults` may have too: all but the name. */
 const shared = {
   base_url: noted(httpUrl(), { isSecret: true }).describe("Its http or https URL, without a key in it."),
-  path: requestPath
+  path: noted(checked(pathFault, "a path that begins with /", PATH_PATTERN), {
+    example: "/unset",
+    isSecret: true,
+  })
     .prefault("/v1/resources")
     .describe(
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
@@ -214,33 +212,11 @@ const shared = {
 };
 
 export const SHARED_KEYS: readonly string[] = Object.keys(shared);
-const ownName = noted(name(), { isNeeded: true }).describe(
-  "Its name in metrics, on the page and in the API.",
-);
-
-const MOST_FURTHER = 20;
-/** A further path of one service is asked there with the same key, and counts against the same budget. */
-export const SAME_FOR_FURTHER: readonly string[] = ["base_url", "auth", "budget"];
-const { base_url: _service, auth: _key, budget: _budget, ...ofOnePath } = shared;
-
-const further = section({
-  name: ownName,
-  ...ofOnePath,
-  path: requestPath.describe("The path to request, appended to the path of base_url."),
-})
-  .meta({ not: { required: SCHEDULE_KEYS } })
-  .describe("A further path of the same service: an upstream of its own.");
-export const FURTHER_KEYS: readonly string[] = ["name", ...Object.keys(ofOnePath)];
 
 const upstreamKeys = section({
-  name: ownName,
+  name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
   ...shared,
   each: eachSchema.optional(),
-  also: filledList(further, MOST_FURTHER, "further paths")
-    .optional()
-    .describe(
-      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each needs a name and a path. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, stream, expect, values, price, degraded_above and objective.",
-    ),
 });
 
 /** Its schedule may be in `defaults`: of that the JSON Schema tells in `REQUIRED_SOMEWHERE`. */
@@ -258,7 +234,6 @@ export type UpstreamKeys = Omit<
   readonly cron: string | undefined;
   readonly timeZone: string | undefined;
   readonly timeoutMs: number | undefined;
-  readonly also: unknown;
   readonly each: unknown;
 };
 

@@ -70,13 +70,6 @@ test("a thousand upstreams that name it share what was read", async () => {
   expect(new Set(checks.map(({ contract }) => contract)).size).toBe(1);
 });
 
-test("a further path has a schema of its own", async () => {
-  const also =
-    "also: [{ name: balance, path: /balance, expect: { body: [{ path: '', json_schema: contract.json }] } }]";
-  const checks = checksOf(await loadWith("type: object", withUpstream("every: 1m", also)));
-  expect(checks).toMatchObject([{ contract: { rules: [[{ kind: "type" }]] } }]);
-});
-
 describe("what is wrong in it is told with its place there", () => {
   test.each([
     [

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
 import { filledRequest } from "../../../src/app/filled-request.ts";
-import { warningsOf } from "../../../src/config/check/warnings.ts";
-import type { Config } from "../../../src/core/config/config.ts";
 import { opened } from "../../support/opened.ts";
 import { loaded, loadText, refusals } from "../config-file.ts";
 
@@ -86,25 +84,6 @@ test("what a variable puts into a path beside it is still a secret", async () =>
   });
 });
 
-test("each of them makes the further paths of its template", async () => {
-  const text = configOf(
-    'name: "m-${each.m}"',
-    "each: { m: [a, b] }",
-    'path: "/${each.m}"',
-    'also: [{ name: "m-${each.m}-limits", path: "/${each.m}/limits", every: 5m }]',
-  );
-  const { config } = await loaded(text);
-  const urls = ({ upstreams }: Config): readonly string[] =>
-    upstreams.map(({ name, url }) => `${name} ${url}`);
-  expect(urls(config)).toEqual([
-    "m-a https://api.example.test/a",
-    "m-a-limits https://api.example.test/a/limits",
-    "m-b https://api.example.test/b",
-    "m-b-limits https://api.example.test/b/limits",
-  ]);
-  expect(config.upstreams.flatMap((upstream) => warningsOf(upstream, []))).toEqual([]);
-});
-
 test("values may come from variables, and are not shown then", async () => {
   const text = configOf('name: "m-${each.m}"', 'each: { m: ["${MODEL}", b] }', 'path: "v1/${each.m}"');
   const said = (await refusals(text, { MODEL: "test-model-from-outside" })).join("\n");
@@ -117,6 +96,13 @@ test("a fault of the template is told once, with its place", async () => {
   expect(await refusals(text)).toEqual([
     expect.stringMatching(/^10:12: "upstreams\[0\]\.every" must be a period/),
     expect.stringMatching(/^11:5: unknown key "timeot" in "upstreams\[0\]"/),
+  ]);
+  const behind = text.replace(
+    "every: 7s\n    timeot: 1s",
+    "every: 1m\n  - { name: other, every: 'upstreams[0]' }",
+  );
+  expect(await refusals(behind)).toEqual([
+    expect.stringMatching(/^11:27: "upstreams\[1\]\.every" must be a period.*, received "upstreams\[0\]"$/),
   ]);
 });
 
