@@ -1,6 +1,5 @@
 /**
  * The fleet at full length, which no test has the time for: `npm run fleet-trial`, or with the names of some parts.
- * With PACEWATCH_OLDER, the `bin/pacewatch.mjs` of a checkout of a former version, it also upgrades a fleet of that.
  * It prints what was seen, and ends with 1 where a promise was broken.
  */
 
@@ -10,9 +9,6 @@ import { tellClocks } from "./fleet-trial/clocks.ts";
 import { tellFailover } from "./fleet-trial/failover.ts";
 import { tellRebalance } from "./fleet-trial/rebalance.ts";
 import { say } from "./fleet-trial/say.ts";
-import { tellUpgrade } from "./fleet-trial/upgrade.ts";
-
-const OLDER = process.env["PACEWATCH_OLDER"];
 
 const PARTS: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   shard: () => tellAccidents("shard"),
@@ -20,7 +16,6 @@ const PARTS: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   failover: tellFailover,
   clocks: tellClocks,
   rebalance: tellRebalance,
-  ...(OLDER !== undefined && { upgrade: () => tellUpgrade(OLDER) }),
 };
 
 process.exitCode = await fleetTrial(process.argv.slice(2));

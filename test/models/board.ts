@@ -46,15 +46,7 @@ export class BoardModel {
   readonly #records = new Map<string, { readonly at: number; readonly text: string }>();
   readonly #parts = new Map<string, Part>();
   readonly #counts = new Map<string, Map<string, number>>();
-  #olderUntilMs = Number.NEGATIVE_INFINITY;
-  #olderAt: number | undefined;
-  #isOlderAlive = false;
   #opensIn = 0;
-
-  /** A session of the version before this one ends then, by the server's clock. */
-  olderLivesUntil(atMs: number): void {
-    this.#olderUntilMs = atMs;
-  }
 
   /** A copy as a replica of the server has it. */
   holdersNow(): ReadonlyMap<string, string> {
@@ -75,10 +67,7 @@ export class BoardModel {
     }
     this.#run = runId;
     this.#seen = nowMs;
-    this.#isOlderAlive = this.#olderUntilMs > nowMs;
-    if (this.#isOlderAlive) this.#olderAt = this.#at;
     this.#opensIn = Math.max(0, this.#opens - this.#at);
-    if (this.#isOlderAlive) this.#opensIn = Math.max(this.#opensIn, ttlMs * STEP);
   }
 
   #isAlive(session: string): boolean {
@@ -122,7 +111,6 @@ export class BoardModel {
     return {
       wallMs: time.nowMs,
       opensInMs: this.#opensIn,
-      isOlderAlive: this.#isOlderAlive,
       version: known,
       sessions: [...this.#sessions]
         .filter(([, end]) => end > this.#at)
@@ -221,19 +209,14 @@ export class BoardModel {
       });
   }
 
-  #begin(
-    { budget, coldMs, forgottenMs, terms, waitMs }: ClaimedBudget,
-    session: string,
-    retakes: boolean,
-  ): number {
+  #begin({ budget, coldMs, terms, waitMs }: ClaimedBudget, session: string, retakes: boolean): number {
     const name = `b:${budget}`;
     const holder = this.#holders.get(name);
     const was = this.#starts.get(name);
     let earliest: number;
     let sent = this.#at;
     if (was === undefined) {
-      const older = this.#olderAt === undefined ? 0 : this.#olderAt + forgottenMs;
-      earliest = Math.max(older, this.#at + coldMs);
+      earliest = this.#at + coldMs;
     } else {
       ({ earliest, sent } = was);
       if (holder !== undefined && holder !== session && !holder.startsWith("@")) {

@@ -192,7 +192,6 @@ export class SmallReplica {
       claimOf: (budget) => ({
         budget,
         coldMs: this.coldMs,
-        forgottenMs: 60_000,
         terms: this.terms,
         waitMs: 0,
       }),

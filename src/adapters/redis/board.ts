@@ -29,7 +29,7 @@ import { readLua, redisScript, type RedisScript } from "./script.ts";
 export type RedisFleetOptions = { readonly prefix: string; readonly clock?: string };
 
 /** Of what is kept. Replicas of different versions must never read each other's boards. */
-const BOARD_VERSION = 2;
+const BOARD_VERSION = 1;
 
 const LUA = new URL("board/", import.meta.url);
 type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
@@ -48,8 +48,7 @@ export class RedisFleetBoard implements FleetBoard {
     this.#redis = redis;
     // One hash tag: all of it is on one node of a cluster.
     this.#place = `${prefix}:{fleet}:${BOARD_VERSION}`;
-    // The last one is that of the version before this one, which had only one.
-    this.#keys = [...KEYS.map((key) => `${this.#place}:${key}`), `${prefix}:{fleet}:sessions`];
+    this.#keys = KEYS.map((key) => `${this.#place}:${key}`);
     const script = (call: Call, ...before: readonly string[]): RedisScript =>
       redisScript(call, readLua(LUA, ...before, call), clock);
     this.#scripts = {
@@ -70,7 +69,6 @@ export class RedisFleetBoard implements FleetBoard {
       return {
         wallMs: answer.get("wallMs", duration),
         opensInMs: answer.get("opensInMs", duration),
-        isOlderAlive: answer.get("isOlderAlive", flag),
         version: answer.get("version", text),
         sessions: answer.get("sessions", list(objectOf(sessionIn))),
         holders: answer.get("holders", optional(pairs(text))),

@@ -54,7 +54,7 @@ function requireOurs(database: DatabaseSync): void {
   if (isEmpty(database)) return;
   if (id !== APPLICATION_ID) throw new StateFileError("foreign", "is the database of another program");
   const version = versionOf(database);
-  if (version < FIRST_VERSION) throw new StateFileError("damaged", "was written by an earlier pacewatch");
+  if (version < FIRST_VERSION) throw new StateFileError("damaged", "is of a version that never was");
   if (version > newestVersion()) {
     throw new StateFileError("foreign", `was written by a newer pacewatch (version ${version} of the file)`);
   }

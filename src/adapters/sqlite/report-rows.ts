@@ -169,11 +169,8 @@ function readVersion<Read>(path: string, read: (database: DatabaseSync) => Read)
 
 function requireVersion(version: number): void {
   if (version === newestVersion()) return;
-  const whose =
-    version > newestVersion()
-      ? "a newer pacewatch"
-      : "an earlier pacewatch: start this one once, which takes its steps";
-  throw new StateFileError("foreign", `was written by ${whose}`);
+  const says = `is of version ${version}, and this pacewatch reads version ${newestVersion()}`;
+  throw new StateFileError("foreign", says);
 }
 
 /** Undefined where one of them is not what we would write. */

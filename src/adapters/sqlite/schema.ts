@@ -3,14 +3,13 @@ import type { DatabaseSync } from "node:sqlite";
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
 
-/** The first that may be at a user's. A file of an earlier one counts as damaged. */
-export const FIRST_VERSION = 13;
+export const FIRST_VERSION = 1;
 
 /**
  * Each leads from its version to the next one. A new file takes all of them, so a step that was released is never edited.
  * A file is read before its first write, and so before its steps: whoever reads must also understand the shape before them.
  */
-const STEPS: readonly string[] = ["ALTER TABLE days DROP COLUMN hours_without_minutes"];
+const STEPS: readonly string[] = [];
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -67,7 +66,6 @@ CREATE TABLE days (
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,
   watched_minutes REAL NOT NULL,
-  hours_without_minutes REAL NOT NULL,
   all_failed_minutes REAL NOT NULL,
   failed_minutes_1 REAL NOT NULL,
   failed_minutes_2 REAL NOT NULL,

@@ -141,7 +141,6 @@ function isSecretAt(schema: Schema, path: Path): boolean {
 /** By the name of a key that is gone, what to write instead. */
 const GONE: Readonly<Record<string, string>> = {
   also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
-  price_per_request: "it is now price: { per_request, currency } of the budget, or of an upstream: ",
 };
 
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {

@@ -102,7 +102,7 @@ export function recordIn(record: Row): BudgetRecord {
     lowered: record.get("lowered", listOf(objectOf(loweredOf))),
     untold: record.get("untold", optional(objectOf(loweredOf))),
     windows: record.get("windows", listOf(objectOf(windowOf))),
-    upstreams: record.get("upstreams", optional(listOf(text))) ?? [],
+    upstreams: record.get("upstreams", listOf(text)),
   };
 }
 

@@ -47,8 +47,6 @@ export type ClaimedBudget = {
   readonly budget: string;
   /** The holder waits so long before its first request, counted from the last one that another may have sent. */
   readonly coldMs: number;
-  /** After this time nothing that was sent before counts any more. */
-  readonly forgottenMs: number;
   /** Equal for equal limits: then what was handed over in order can be used at once. */
   readonly terms: string;
   /** Of a budget that is retaken: the holder itself still waits for so long. */
@@ -131,8 +129,6 @@ export type Beat = {
   readonly wallMs: number;
   /** How long a new board only lets replicas retake what they held. */
   readonly opensInMs: number;
-  /** Replicas of an older version live: the board is closed. */
-  readonly isOlderAlive: boolean;
   readonly version: string;
   readonly sessions: readonly LiveSession[];
   /** By name; undefined if nothing has changed since the known version. */

@@ -43,7 +43,7 @@ export type FleetReplica = {
 };
 
 /** Why this replica polls nothing that it could: see the log. */
-export type FleetWait = "older_version" | "new_board" | "part";
+export type FleetWait = "new_board" | "part";
 
 export type FleetUpstream = {
   readonly name: string;

@@ -179,12 +179,11 @@ export class FleetLedger implements RunningLedger {
   claimOf(name: string): ClaimedBudget {
     const budget = this.#get(name);
     const uncountedMs = this.#uncountedMs(budget);
-    const { coldMs, forgottenMs } = this.#startOf(budget);
+    const { coldMs } = this.#startOf(budget);
     const rates = budget.rates.map(({ requests, perMs }) => [requests, perMs]);
     return {
       budget: name,
       coldMs,
-      forgottenMs,
       terms: JSON.stringify([rates, budget.share, uncountedMs]),
       waitMs: Math.max(0, this.#local.startsAtMs(name) - this.#parts.clock.now()),
     };

@@ -222,10 +222,9 @@ export class FleetMembership {
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 
-  #tellDifferences({ isOlderAlive, opensInMs, granted }: Beat): void {
+  #tellDifferences({ opensInMs, granted }: Beat): void {
     const { log, isSharded } = this.#parts;
     const waitsFor = ((): FleetWait | undefined => {
-      if (isOlderAlive) return "older_version";
       if (opensInMs > 0) return "new_board";
       return !isSharded && granted?.rest === 0 && granted.seat === 0 ? "part" : undefined;
     })();
@@ -244,7 +243,6 @@ export class FleetMembership {
 }
 
 const WAITS: Readonly<Record<FleetWait, string>> = {
-  older_version: "waiting: replicas of an older version still run in this fleet",
   new_board: "waiting: Redis has lost its data, so replicas may first go on with what they held",
   part: "waiting: other replicas have all parts of the budgets",
 };

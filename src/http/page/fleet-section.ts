@@ -43,7 +43,6 @@ function summaryLine(fleet: FleetStatus): Markup {
 }
 
 const WAITS: Readonly<Record<FleetWait, string>> = {
-  older_version: "It waits: replicas of an older version still run.",
   new_board: "Redis has lost its data: replicas first go on with what they held.",
   part: "It waits: other replicas have all parts of the budgets.",
 };

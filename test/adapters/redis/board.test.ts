@@ -89,7 +89,6 @@ const claim: fc.Arbitrary<Step> = fc
     session,
     names,
     coldMs: durations,
-    forgottenMs: durations,
     waitMs: durations,
     terms: fc.constantFrom("a", "b"),
     retakes: fc.boolean(),
@@ -153,7 +152,7 @@ const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
     passMs: fc.integer({ min: -3_000, max: 6_000 }),
     accident: fc.oneof(
       { weight: 40, arbitrary: fc.constant("none" as const) },
-      { weight: 3, arbitrary: fc.constantFrom("restart", "empty", "older") },
+      { weight: 3, arbitrary: fc.constantFrom("restart", "empty") },
     ),
     step: fc.oneof(
       { weight: 6, arbitrary: beat },
@@ -185,10 +184,6 @@ test.skipIf(REDIS_SERVER === undefined)(
           if (accident === "empty") {
             await command("FLUSHALL");
             model = new BoardModel();
-          }
-          if (accident === "older") {
-            model.olderLivesUntil(time.nowMs + 4_000);
-            await command("ZADD", "test:{fleet}:sessions", String(time.nowMs + 4_000), "old#b.1");
           }
           await command("HSET", "test:clock", "now", String(time.nowMs), "run", time.runId);
           const [script, paper] = await step({ board, model, time });

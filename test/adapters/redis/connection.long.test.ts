@@ -45,7 +45,7 @@ async function usesBoard(redis: Redis, prefix = "test"): Promise<void> {
   const caller = { session: "one#b.1", ttlMs: 10_000 };
   const beat = { ...caller, answeredAgoMs: undefined, info: "{}", version: "", wants: undefined };
   expect(await board.beat(beat)).toMatchObject({ opensInMs: 10_000 });
-  const terms = { coldMs: 1_000, forgottenMs: 2_000, terms: "t", waitMs: 300 };
+  const terms = { coldMs: 1_000, terms: "t", waitMs: 300 };
   const groups = [{ names: ["b:api", "u:users"], budgets: [{ budget: "api", ...terms }] }];
   expect(await board.claim({ ...caller, groups, retakes: true })).toMatchObject([
     { name: "b:api", waitMs: 300 },

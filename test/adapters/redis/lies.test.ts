@@ -43,7 +43,6 @@ test("no number gets through that a timer could not wait for, and no name that w
       const fields = {
         wallMs: 1,
         opensInMs: 2,
-        isOlderAlive: false,
         version: "v",
         sessions: [JSON.parse(changed(session, inSession))],
         holders: {},
@@ -108,7 +107,6 @@ test("holders are not remembered beyond all bounds", () => {
   view.update({
     wallMs: 1,
     opensInMs: 0,
-    isOlderAlive: false,
     version: "v",
     sessions: [{ session: holder, endsInMs: 1_000, info: "{}", provenMs: 0 }],
     holders: new Map(names.map((name) => [name, holder])),

@@ -2,13 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inTransaction } from "../../../src/adapters/sqlite/database.ts";
 import { readQuotas } from "../../../src/adapters/sqlite/reading.ts";
-import {
-  createTables,
-  FIRST_VERSION,
-  migrate,
-  newestVersion,
-  versionOf,
-} from "../../../src/adapters/sqlite/schema.ts";
+import { createTables, migrate, newestVersion, versionOf } from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
 import { sampleQuotaRow } from "../../support/samples.ts";
@@ -51,32 +45,15 @@ describe("a file of an older shape", () => {
   });
 });
 
-test("a file of the first shape goes on with all that is in it", async () => {
-  await using bench = await StateBench.make();
-  const store = await bench.open();
-  bench.poll(bench.recordOf(store));
-  store.keepQuota(COUNTED);
-  await store.close();
-  bench.change(`ALTER TABLE days ADD COLUMN hours_without_minutes REAL NOT NULL DEFAULT 0;
-    INSERT INTO days SELECT upstream, bucket / 24, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0 FROM hours;
-    PRAGMA user_version = ${FIRST_VERSION}`);
-  const next = await bench.open();
-  expect(next.restored("email")?.polls).toHaveLength(1);
-  expect(next.standing.quotas).toEqual([COUNTED]);
-  await next.close();
-  expect([bench.logged, bench.count("days")]).toEqual([[], 1]);
-  expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: newestVersion() }]);
-});
-
-test("a file of an earlier shape than the first is moved aside, and its quotas are kept", async () => {
+test("a file of a version that never was is moved aside, and its quotas are kept", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
   store.keepQuota(COUNTED);
   await store.close();
-  bench.change(`DROP TABLE notices; PRAGMA user_version = ${FIRST_VERSION - 1}`);
+  bench.change("DROP TABLE notices; PRAGMA user_version = 0");
   expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
   expect(stateErrors(bench)).toEqual([
-    expect.stringMatching(/^the state file was written by an earlier pacewatch: it was moved to ".*-1"/),
+    expect.stringMatching(/^the state file is of a version that never was: it was moved to ".*-1"/),
   ]);
 });
 

@@ -323,7 +323,6 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received a string of 15 characters',
   ],
   prices: [
-    '4:42: unknown key "price_per_request" in "budgets.api.quota": it is now price: { per_request, currency } of the budget, or of an upstream: allowed are requests, per, on_exhaust',
     `5:5: "budgets.api.price.currency" is missing: it must be a currency's three letters, such as EUR`,
     '8:23: "budgets.wrong.spend.at_most" must be a number from 0.000000001 to 1000000, received 0',
     '16:11: "upstreams[0].price[0].of" must come with at_most',

@@ -25,7 +25,6 @@ function beatWith(
   return {
     wallMs: 0,
     opensInMs: 0,
-    isOlderAlive: false,
     version: "v",
     sessions,
     holders: holders && new Map(Object.entries(holders)),

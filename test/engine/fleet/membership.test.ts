@@ -649,23 +649,6 @@ test("an upstream that the newer config moves to another budget is asked for, an
   expect([...newer.polled]).toEqual(["upstream-1"]);
 });
 
-test("while replicas of the version before this one live, nothing is claimed, and it is said why", async () => {
-  const world = worldOf({ coldMs: 1_000 });
-  world.boards.board.olderLivesUntil(world.boards.serverMs + 30_000);
-  const replica = world.begin("a");
-  await world.clock.advance(29_000);
-  expect(replica.polled.size).toBe(0);
-  expect(replica.membership.waitsFor).toBe("older_version");
-  expect(replica.logged).toEqual([expect.stringContaining("older version")]);
-  await world.clock.advance(TTL_MS);
-  expect(replica.polled.size).toBe(UPSTREAMS);
-  expect(replica.membership.waitsFor).toBeUndefined();
-  expect(new Set(replica.logged).size).toBe(2);
-  // Whatever they sent is over only a window, timeout and linger later.
-  const [waitMs = 0] = replica.waitsMs.values();
-  expect(waitMs).toBeGreaterThan(40_000);
-});
-
 test("a replica whose wall clock is wrong says so", async () => {
   const world = worldOf();
   world.begin("a");

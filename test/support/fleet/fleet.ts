@@ -21,8 +21,6 @@ export type FleetOptions = {
   readonly isScraped: boolean;
   /** Each is told that it is alone: by a Redis of its own. */
   readonly isSplit: boolean;
-  /** In place of our own. */
-  readonly program?: string | undefined;
   /** Of replicas whose wall clock can be stepped. */
   readonly clocks?: ReadonlyMap<string, WallClock> | undefined;
 };
@@ -76,14 +74,13 @@ export class Fleet implements AsyncDisposable {
     return replica;
   }
 
-  /** A new life of it; of another version, by its program. */
-  async start(name: string, program?: string): Promise<Replica> {
+  /** A new life of it. */
+  async start(name: string): Promise<Replica> {
     const lives = this.lives.filter(({ life }) => life.startsWith(`${name}.`)).length;
     const replica = await startReplica({
       life: `${name}.${lives + 1}`,
       configPath: this.#neighbours.folder.path,
-      isScraped: this.#neighbours.isScraped && program === undefined,
-      program,
+      isScraped: this.#neighbours.isScraped,
       environment: {
         REPLICA: name,
         REDIS_URL: `redis://127.0.0.1:${this.wayOf(name).port}/0`,
@@ -152,7 +149,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     upstreams,
   );
   try {
-    await Promise.all(options.replicas.map((name) => fleet.start(name, options.program)));
+    await Promise.all(options.replicas.map((name) => fleet.start(name)));
     return fleet;
   } catch (error) {
     await fleet[Symbol.asyncDispose]();

@@ -12,7 +12,6 @@ export type ReplicaOptions = {
   readonly configPath: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly isScraped: boolean;
-  readonly program?: string | undefined;
 };
 
 type SkippedSlots = { readonly atWallMs: number; readonly cause: string; readonly count: number };
@@ -129,7 +128,7 @@ export class Replica implements AsyncDisposable {
 
 /** Resolves once it listens. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { life, configPath, environment, isScraped, program } = options;
-  const daemon = await startDaemon({ configPath, environment: { ...environment, LIFE: life }, program });
+  const { life, configPath, environment, isScraped } = options;
+  const daemon = await startDaemon({ configPath, environment: { ...environment, LIFE: life } });
   return new Replica(life, daemon, isScraped);
 }

@@ -68,9 +68,8 @@ export class Daemon implements AsyncDisposable {
   /** How much of what it wrote was read into log lines. */
   #read = 0;
 
-  constructor(parameters: readonly string[], environment: Environment, program?: string) {
-    const { args: usual, env } = commandLine(parameters, environment);
-    const args = program === undefined ? usual : [program, ...parameters];
+  constructor(parameters: readonly string[], environment: Environment) {
+    const { args, env } = commandLine(parameters, environment);
     this.#child = spawn(process.execPath, args, {
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -201,15 +200,13 @@ export type DaemonOptions = {
   readonly configPath: string;
   readonly listen?: string;
   readonly environment?: Environment;
-  /** Another version's. */
-  readonly program?: string | undefined;
 };
 
 /** Resolves once it listens; any free port is its own. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { configPath, listen, environment, program } = options;
+  const { configPath, listen, environment } = options;
   const parameters = ["run", "--config", configPath, "--listen", listen ?? "127.0.0.1:0"];
-  const daemon = new Daemon(parameters, environment ?? {}, program);
+  const daemon = new Daemon(parameters, environment ?? {});
   try {
     await daemon.logged("listening");
     return daemon;

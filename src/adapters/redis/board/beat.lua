@@ -97,6 +97,6 @@ if wants then
   granted = {seat = seat > 0, rest = rest > 0, isAnew = isAnew, isMixed = isMixed}
 end
 return cjson.encode({
-  wallMs = now, opensInMs = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
+  wallMs = now, opensInMs = opensIn, version = version, sessions = live,
   holders = held, pauses = paused, granted = granted,
 })

@@ -12,10 +12,7 @@ local function startOf(budget, holder)
   local written = redis.call('HGET', starts, 'b:' .. budget.budget)
   local was = written and cjson.decode(written)
   local cold = budget.coldMs
-  if not was then
-    local earliest = olderAt and olderAt + budget.forgottenMs or 0
-    return math.max(earliest, at + cold), at
-  end
+  if not was then return at + cold, at end
   local earliest, sent = was.earliest, was.sent
   if holder and holder ~= session and string.sub(holder, 1, 1) ~= '@' then
     local last = math.min(endOf(holder) or at, at)

@@ -1,13 +1,12 @@
 -- Runs before every call to the board. `now`, in ms, and `run` are set by the code in front of this.
 -- The board has a clock of its own: it advances by as much as the server's, but between two calls by less than the
 -- part of a session that its holder does not trust. So a server's clock that is stepped ends no session too early.
-local clock, sessions, members, holders, starts, pauses, records, parts, older = unpack(KEYS)
+local clock, sessions, members, holders, starts, pauses, records, parts = unpack(KEYS)
 local ask = cjson.decode(ARGV[1])
 local DAY, STEP, TRUSTED, LIVES = 86400000, 0.19, 0.8, 30
 local ttl, session = ask.ttlMs, ask.session
-local known = redis.call('HMGET', clock, 'run', 'at', 'seen', 'opens', 'memory', 'older')
+local known = redis.call('HMGET', clock, 'run', 'at', 'seen', 'opens', 'memory')
 local at, opens, memory = tonumber(known[2]), tonumber(known[4]), known[5]
-local olderAt = tonumber(known[6] or '')
 if known[1] == run then
   at = at + math.max(0, math.min(now - tonumber(known[3]), ttl * STEP))
 else
@@ -17,15 +16,8 @@ else
   redis.call('DEL', sessions, members, holders, starts)
   redis.call('HSET', clock, 'run', run, 'opens', num(opens), 'memory', memory)
 end
--- Replicas of the version before this one hold upstreams that this board knows nothing of.
-local isOlderAlive = redis.call('ZCOUNT', older, '(' .. num(now), '+inf') > 0
-if isOlderAlive then
-  olderAt = at
-  redis.call('HSET', clock, 'older', num(at))
-end
 redis.call('HSET', clock, 'at', num(at), 'seen', num(now))
 local opensIn = math.max(0, opens - at)
-if isOlderAlive then opensIn = math.max(opensIn, ttl * STEP) end
 local function endOf(name)
   local score = redis.call('ZSCORE', sessions, name)
   return score and tonumber(score)
