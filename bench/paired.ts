@@ -1,50 +1,123 @@
 /**
- * Whether a poll costs what it did in another commit: `npm run bench:paired -- --against COMMIT`. Both are measured in
- * turns, each next to the other, so that what slowed both is divided away.
+ * What a poll costs, and how much memory the daemon takes, next to another commit: `npm run bench:paired`. Each is what
+ * that commit ships, and they run in turns, so that what slowed both is divided away. The other is the one of
+ * `bench/baseline`, or of `--against`; `--against HEAD` tells how far this machine is from saying 1 of two that are equal.
+ * `--over http`, `--rate 100` and `--pairs 6` measure a part.
  */
 
 import { execFile } from "node:child_process";
-import { copyFile, mkdtemp, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { pairedRatios, summaryOf } from "./report/statistics.ts";
+import { certificates } from "../test/support/certificates.ts";
+import { findProgram } from "../tools/stack/find-program.ts";
+import { baselineOf } from "./programs/baseline.ts";
+import { startNginx, type Nginx } from "./programs/nginx.ts";
+import { Pacewatch } from "./programs/pacewatch.ts";
+import { cpuNs, rssBytes } from "./programs/process-usage.ts";
+import { shippedAt } from "./programs/shipped-commit.ts";
+import { medianInterval, pairedRatios, summaryOf } from "./report/statistics.ts";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
-const MEASURE = join("bench", "programs", "poll-cpu-main.ts");
+
+type Over = "http" | "https";
+type Load = { readonly upstreams: number; readonly every: string; readonly windowS: number };
+/** By polls a second. */
+const LOADS: Readonly<Record<string, Load>> = {
+  100: { upstreams: 300, every: "3s", windowS: 14 },
+  1000: { upstreams: 1_000, every: "1s", windowS: 8 },
+};
+const WARM_UP_S = 10;
 
 const { values } = parseArgs({
-  options: { against: { type: "string" }, pairs: { type: "string", default: "8" } },
+  options: {
+    against: { type: "string" },
+    rate: { type: "string", multiple: true, default: Object.keys(LOADS) },
+    over: { type: "string", multiple: true, default: ["http", "https"] },
+    pairs: { type: "string", default: "6" },
+  },
 });
-const { against } = values;
-if (against === undefined) throw new Error("--against must be a commit");
+const loads = values.rate.map((rate) => {
+  const load = LOADS[rate];
+  if (load === undefined)
+    throw new Error(`--rate must be one of ${Object.keys(LOADS).join(", ")}, received ${rate}`);
+  return { ...load, rate };
+});
+const overs = values.over.map((over): Over => {
+  if (over !== "http" && over !== "https") throw new Error(`--over must be http or https, received ${over}`);
+  return over;
+});
+const nginxPath = findProgram("nginx");
+if (nginxPath === undefined) throw new Error("nginx must be on the PATH (apt-get install nginx-light)");
 
-const run = promisify(execFile);
-const there = await mkdtemp(join(tmpdir(), "pacewatch-paired-"));
-await run("git", ["worktree", "add", "--detach", there, against], { cwd: HERE });
-try {
-  await symlink(join(HERE, "node_modules"), join(there, "node_modules"));
-  await copyFile(join(HERE, MEASURE), join(there, MEASURE));
-  const [ours, theirs]: [number[], number[]] = [[], []];
+const git = promisify(execFile);
+// What is not committed yet is a commit that no branch has; a file that git was never told of is not in it.
+const { stdout: uncommitted } = await git("git", ["stash", "create"], { cwd: HERE });
+const against = values.against ?? (await baselineOf(HERE));
+const [here, there] = [await shippedAt(uncommitted.trim() || "HEAD"), await shippedAt(against)];
+const { server, ca } = certificates();
+await using nginx = await startNginx(nginxPath, server);
+for (const load of loads) for (const over of overs) await compare(over, load);
+
+type Spent = { readonly pollUs: number; readonly rssMb: number };
+
+async function compare(over: Over, load: Load & { readonly rate: string }): Promise<void> {
+  const [ours, theirs]: [Spent[], Spent[]] = [[], []];
   for (let pair = 0; pair < Number(values.pairs); pair += 1) {
     // Who is first changes with each pair.
     for (const isOurs of pair % 2 === 0 ? [true, false] : [false, true]) {
-      (isOurs ? ours : theirs).push(await measure(isOurs ? HERE : there));
+      (isOurs ? ours : theirs).push(await spentBy(isOurs ? here : there, nginx, over, load));
     }
+    console.log(`pair ${pair + 1}: here ${shown(ours.at(-1))}, there ${shown(theirs.at(-1))}`);
+  }
+  console.log(`${over}, ${load.rate} polls a second, here to ${against.slice(0, 8)}:`);
+  for (const [what, unit] of [
+    ["pollUs", "µs of CPU a poll"],
+    ["rssMb", "MB"],
+  ] as const) {
+    const [one, other] = [ours, theirs].map((all) => all.map((each) => each[what])) as [number[], number[]];
+    const ratios = pairedRatios(one, other);
+    const { low, high, confidence } = medianInterval(ratios);
+    const medians = [one, other].map((all) => summaryOf(all).median.toFixed(what === "pollUs" ? 0 : 1));
     console.log(
-      `pair ${pair + 1}: ${ours.at(-1)?.toFixed(0)} and ${theirs.at(-1)?.toFixed(0)} µs of CPU a poll`,
+      `  ${medians.join(" to ")} ${unit}: ${summaryOf(ratios).median.toFixed(3)} ` +
+        `(${low.toFixed(3)} to ${high.toFixed(3)}, with ${(confidence * 100).toFixed(0)} %)`,
     );
   }
-  const { min, median, max } = summaryOf(pairedRatios(ours, theirs));
-  const [one, other] = [summaryOf(ours), summaryOf(theirs)];
-  console.log(`\nhere ${one.median.toFixed(0)} µs, ${against} ${other.median.toFixed(0)} µs (medians)`);
-  console.log(`here costs ${median.toFixed(3)} of it (${min.toFixed(3)} to ${max.toFixed(3)})`);
-} finally {
-  await run("git", ["worktree", "remove", "--force", there], { cwd: HERE });
 }
 
-async function measure(checkout: string): Promise<number> {
-  const { stdout } = await run(process.execPath, [MEASURE], { cwd: checkout });
-  return Number(stdout);
+function shown(spent: Spent | undefined): string {
+  return `${spent?.pollUs.toFixed(0)} µs and ${spent?.rssMb.toFixed(1)} MB`;
+}
+
+/** Fresh connections, by the upstream's own count of requests; scraped once before the window and once in it. */
+async function spentBy(root: string, upstream: Nginx, over: Over, load: Load): Promise<Spent> {
+  const url = over === "http" ? upstream.httpUrl : upstream.httpsUrl;
+  await using pacewatch = await Pacewatch.start(
+    {
+      upstreams: load.upstreams,
+      schedule: { every: load.every },
+      baseUrl: () => url,
+      connection: "fresh",
+      caFile: ca.certFile,
+    },
+    { root },
+  );
+  await sleep(WARM_UP_S * 1_000);
+  await pacewatch.scrape();
+  const before = await upstream.requests();
+  const beforeNs = await cpuNs(pacewatch.pid);
+  const scrape = pacewatch.scrape();
+  const rss: number[] = [];
+  for (let second = 0; second < load.windowS; second += 1) {
+    await sleep(1_000);
+    rss.push(await rssBytes(pacewatch.pid));
+  }
+  const spentNs = (await cpuNs(pacewatch.pid)) - beforeNs;
+  const polls = (await upstream.requests()) - before;
+  await scrape;
+  const carried = polls / load.windowS / (load.upstreams / Number.parseInt(load.every, 10));
+  if (carried < 0.95)
+    console.log(`only ${(carried * 100).toFixed(0)} % of the polls were made: too busy a machine`);
+  return { pollUs: spentNs / 1_000 / polls, rssMb: summaryOf(rss).median / 1e6 };
 }

@@ -14,12 +14,15 @@ export type Command = {
 /** What is shipped, which `npm run build` writes, or what it is made of. */
 export type Form = "bundle" | "source";
 
-const FOLDERS: Readonly<Record<Form, string>> = { bundle: `${ROOT}dist/`, source: ROOT };
+const FOLDERS: Readonly<Record<Form, string>> = { bundle: "dist/", source: "" };
 
-/** How the container image starts Pacewatch, moved to a folder of this machine: what is measured is what is shipped. */
-export async function imageCommand(form: Form = "bundle"): Promise<Command> {
-  const folder = FOLDERS[form];
-  const dockerfile = await readFile(`${ROOT}Dockerfile`, "utf8");
+/**
+ * How the container image starts Pacewatch, moved to a folder of this machine: what is measured is what is shipped. The
+ * root may be another commit's: it ends in a slash, and has its own `Dockerfile` and `dist`.
+ */
+export async function imageCommand(form: Form = "bundle", root: string = ROOT): Promise<Command> {
+  const folder = `${root}${FOLDERS[form]}`;
+  const dockerfile = await readFile(`${root}Dockerfile`, "utf8");
   const { args, env } = commandIn(dockerfile);
   // What the image writes into its volume, it writes among temporary files here.
   const here = (text: string): string =>

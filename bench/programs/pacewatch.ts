@@ -20,6 +20,13 @@ const FORMATS = {
 } as const;
 export type FormatName = keyof typeof FORMATS;
 type Environment = Readonly<Record<string, string>>;
+type How = {
+  readonly form?: Form;
+  /** Where another commit's `Dockerfile` and `dist` are. */
+  readonly root?: string;
+  /** For Node.js, before the image's own. */
+  readonly nodeArgs?: readonly string[];
+};
 
 /** Pacewatch as the image runs it, on a free port of its own choice. */
 export class Pacewatch implements AsyncDisposable {
@@ -34,25 +41,25 @@ export class Pacewatch implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start(fleet: Fleet): Promise<Pacewatch> {
+  static async start(fleet: Fleet, how: How = {}): Promise<Pacewatch> {
     const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-"));
     const config = join(folder, "pacewatch.yaml");
     await writeFile(config, pacewatchConfig(fleet));
     if (fleet.caFile !== undefined) await copyFile(fleet.caFile, join(folder, CA_FILE));
-    return Pacewatch.startWith(config, keysOf(fleet.upstreams), { folder });
+    return Pacewatch.startWith(config, keysOf(fleet.upstreams), { ...how, folder });
   }
 
   /** With a config that is there already. A folder is removed at the end. */
   static async startWith(
     config: string,
     environment: Environment,
-    { folder, form }: { readonly folder?: string | undefined; readonly form?: Form } = {},
+    { folder, form, root, nodeArgs = [] }: How & { readonly folder?: string } = {},
   ): Promise<Pacewatch> {
-    const command = await imageCommand(form);
+    const command = await imageCommand(form, root);
     // None of this machine's variables: only what the image sets, and the keys.
     const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
     const options = {
-      args: [...command.args, "run", "--config", config, "--listen", "127.0.0.1:0"],
+      args: [...nodeArgs, ...command.args, "run", "--config", config, "--listen", "127.0.0.1:0"],
       env: { ...none, ...command.env, ...environment },
     };
     const program = (onOutput: (text: string) => void): Program =>

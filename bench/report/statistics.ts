@@ -32,3 +32,28 @@ export function pairedRatios(ours: readonly number[], theirs: readonly number[])
 export function noiseOf({ min, max }: Summary): number {
   return (max - min) / 2;
 }
+
+export type Interval = { readonly low: number; readonly high: number; readonly confidence: number };
+
+/**
+ * Where the true median lies, whatever the values are scattered like: it is below all of n values, or above all, only as
+ * often as a coin falls n times on one side. The narrowest interval between two of them that is at least that sure; of
+ * few values the widest there is, and how sure that is.
+ */
+export function medianInterval(values: readonly number[], sure = 0.95): Interval {
+  const sorted = [...values].sort((a, b) => a - b);
+  const count = sorted.length;
+  let chance = 0.5 ** count;
+  let outside = 2 * chance;
+  let cut = 0;
+  for (; 2 * (cut + 1) < count - 1; cut += 1) {
+    chance *= (count - cut) / (cut + 1);
+    if (1 - outside - 2 * chance < sure) break;
+    outside += 2 * chance;
+  }
+  return {
+    low: sorted[cut] ?? Number.NaN,
+    high: sorted[count - 1 - cut] ?? Number.NaN,
+    confidence: Math.max(0, 1 - outside),
+  };
+}
