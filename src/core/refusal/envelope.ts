@@ -153,6 +153,7 @@ function saysFailure(envelope: Envelope): boolean {
 function mayBeFailure({ leaves, hasMessage, isBare, isGood, isResource }: Envelope): boolean {
   if (isGood || isResource) return false;
   const isWhole = isBare && hasMessage;
+  if (leaves.length > 1 && leaves.every(({ name }) => name.isMessage && !name.isOfFault)) return true;
   return leaves.some(
     ({ name, value }) =>
       (name.isCode && isFault(value, name)) ||

@@ -117,6 +117,8 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     if (isCode && codes.length < REFUSAL_CODES && (!isSentence || isShort(text))) {
       const code = isProblem && key === "type" ? problemCode(text, level) : text;
       if (!/^urn:|:\/\//.test(code)) codes.push(code === sentence?.text ? sentence : statement(shown, code));
+    } else if (isCode && isSentence && codes.length < REFUSAL_CODES) {
+      codes.push(...shortPieces(text).map((piece) => statement(shown, piece)));
     }
     if (sentence !== undefined) {
       sentences.push(sentence);
@@ -172,6 +174,15 @@ function isShort(text: string): boolean {
   return text.length <= LONGEST_SHORT_SENTENCE && SHORT_SENTENCE.test(text);
 }
 
+/** "Rate limit." is a code, whatever sentence stands beside it. */
+function shortPieces(text: string): readonly string[] {
+  return text
+    .slice(0, REFUSAL_CHARS)
+    .split(/(?<=[.!?])\s+/)
+    .filter(isShort)
+    .slice(0, REFUSAL_CODES);
+}
+
 /** The type of a problem (RFC 9457) is an address: its last part tells. */
 function problemCode(address: string, level: number): string {
   return level === 1 ? (address.split(/[#/:]/).at(-1) ?? "") : "";
@@ -179,6 +190,8 @@ function problemCode(address: string, level: number): string {
 
 /** Flickr: `<err code="100" msg="Invalid API Key"/>`. */
 const SAID_IN_A_TAG = /\s(?:msg|message|text)=["'][^"'<]{1,200}["']/i;
+
+const ENDS_A_TITLE = /^\/title/;
 
 /** What a reader of a page would see of its beginning, and its title. */
 function visibleText(markup: string): string {
@@ -194,6 +207,8 @@ function visibleText(markup: string): string {
     const close = isHidden ? markup.indexOf("</", open) : open;
     const end = close === -1 ? -1 : markup.indexOf(">", close);
     if (end === -1) break;
+    // A title has no full stop.
+    if (ENDS_A_TITLE.test(name)) visible += ". ";
     if (!isHidden) visible += SAID_IN_A_TAG.exec(markup.slice(open, end))?.[0] ?? "";
     at = end + 1;
   }

@@ -9,6 +9,8 @@ import { valueAt } from "../exchange/json-pointer.ts";
 import { type Facts, factsOf, NO_FACTS, type Statement, saysAnywhere, statement } from "./facts.ts";
 import {
   BAD_REQUEST,
+  IS_LONG,
+  IS_SHORT,
   isOn,
   OF_A_DAY,
   type Recognition,
@@ -86,26 +88,41 @@ function firstThatHolds(
     if (!isPossible || (rule.in ?? kind) !== kind || !isOn(rule.on, status)) continue;
     for (const { place, words } of facts[kind]) {
       const evidence = evidenceOf(rule, words);
-      if (evidence !== undefined && !saysAnywhere(rule.unlessAnywhere ?? 0, facts))
+      if (evidence !== undefined && !isRefutedElsewhere(rule, facts))
         return { ...meaningOf(rule, facts), by: place, words: evidence };
     }
   }
   return undefined;
 }
 
+function isRefutedElsewhere({ unlessAnywhere = 0, unlessLong }: Rule, facts: Facts): boolean {
+  return saysAnywhere(unlessAnywhere, facts) || (unlessLong === true && lasts(LONG, IS_LONG, facts));
+}
+
 /** A quota that speaks of minutes, and of no day, is a rate; a rate that speaks of a limit of a day is a quota. */
 function meaningOf(rule: Rule, facts: Facts): Omit<Recognition, "by"> {
   const { means, says } = rule;
-  const isShort = saysAnywhere(SHORT, facts);
+  const isShort = lasts(SHORT, IS_SHORT, facts);
   const isOfADay = (): boolean =>
-    facts.sentences.some(({ words }) => evidenceOf(OF_A_DAY, words) !== undefined);
-  if (means === "rate" && !isShort && isOfADay()) return { means: "quota", says: OF_A_DAY.says };
-  if (rule.isLong !== true || saysAnywhere(LONG, facts)) return { means, says };
+    facts.sentences.some(({ words }) => OF_A_DAY.some((each) => evidenceOf(each, words) !== undefined));
+  if (means === "rate" && !isShort && isOfADay()) return { means: "quota", says: SAYS.quota };
+  if (rule.isLong !== true || lasts(LONG, IS_LONG, facts)) return { means, says };
   return isShort ? { means: "rate", says: SAYS.rate } : { means, says, isVague: true };
 }
 
+/** A code speaks of the refusal alone; in a sentence, the words of a limit must stand near. */
+function lasts(words: number, near: Rule["near"], { codes, sentences }: Facts): boolean {
+  return (
+    codes.some((code) => (code.words.sets & words) !== 0 && !/\s/.test(code.text)) ||
+    sentences.some((sentence) => evidenceOf({ near }, sentence.words) !== undefined)
+  );
+}
+
 /** The words that make a rule hold. */
-function evidenceOf({ near, unless = 0 }: Rule, { text, found, sets }: Words): string | undefined {
+function evidenceOf(
+  { near, unless = 0 }: Pick<Rule, "near" | "unless">,
+  { text, found, sets }: Words,
+): string | undefined {
   if (near.sets.some((set) => (sets & set) === 0)) return undefined;
   const any = near.sets.reduce((some, set) => some | set, 0);
   for (const [index, first] of found.entries()) {

@@ -29,6 +29,8 @@ export type Rule = Meaning & {
   readonly unless?: number;
   /** The same, anywhere in the answer. */
   readonly unlessAnywhere?: number;
+  /** A limit of a day or longer, anywhere in the answer. */
+  readonly unlessLong?: true;
   /** Of a limit that lasts a day or longer: one that speaks of minutes or seconds, and of no day, is a rate. */
   readonly isLong?: true;
 };
@@ -98,13 +100,21 @@ function within(words: number, ...sets: readonly number[]): Rule["near"] {
   return { words, sets };
 }
 
-/** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
-export const OF_A_DAY: Rule = {
-  ...QUOTA,
-  on: USUAL_NOT_BROKEN,
-  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
-  unless: w.A_VALUE,
-};
+/** A limit that lasts so long. A count beside one says nothing of it: "You have made 12 requests this minute." */
+export const IS_LONG: Rule["near"] = within(7, w.LONG, w.LIMIT | w.QUOTA | w.EXCEEDED);
+export const IS_SHORT: Rule["near"] = within(8, w.SHORT, w.LIMIT | w.QUOTA | w.EXCEEDED | w.RATE | w.ALLOWED);
+
+/** SES says them beside a code of a rate, too: "Throttling", "Daily message quota exceeded." */
+export const OF_A_DAY: readonly Rule[] = [
+  { ...QUOTA, on: USUAL_NOT_BROKEN, near: within(7, w.LONG, w.LIMIT | w.QUOTA), unless: w.A_VALUE },
+  // Requests of a day without a word of a limit are only a count: "This was request 12 of today."
+  {
+    ...QUOTA,
+    on: USUAL_NOT_BROKEN,
+    near: within(7, w.LONG, w.CALLS, w.EXCEEDED | w.LITTLE),
+    unless: w.A_VALUE,
+  },
+];
 
 /** By these alone nobody knows that the request is wrong. */
 const MUTE: Statuses = { only: [200, 403] };
@@ -126,7 +136,7 @@ export const RULES: readonly Rule[] = [
     ...QUOTA,
     on: ANSWERS,
     near: within(10, w.QUOTA, w.EXCEEDED),
-    unless: w.A_VALUE | w.THROTTLED,
+    unless: w.A_VALUE | w.THROTTLED | w.BUSY,
     isLong: true,
   },
   // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
@@ -138,7 +148,7 @@ export const RULES: readonly Rule[] = [
     isLong: true,
   },
   // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
-  OF_A_DAY,
+  ...OF_A_DAY,
   // Mistral, 429: "Service tier capacity exceeded for this model."
   { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
   // Shopline, 433: "Request Blocked". AWS, 403: "Request not allowed due to WAF block."
@@ -147,7 +157,7 @@ export const RULES: readonly Rule[] = [
     on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
     near: within(6, w.WALL | w.CALLS, w.BLOCKED),
     unless: w.RATE | w.MANY | w.THROTTLED | w.ELSEWHERE | w.ACCOUNT,
-    unlessAnywhere: w.API_KEY,
+    unlessAnywhere: w.API_KEY | w.RATE,
   },
   // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
   // A ban that ends is a throttling. Binance, 418: "IP banned until 1629399758399."
@@ -161,12 +171,12 @@ export const RULES: readonly Rule[] = [
   // Bybit, 200: "Too many visits!" TomTom, 403: "Developer Over Qps"
   { ...RATE, on: VAGUE_NOT_401, near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT), unless: w.A_VALUE },
   // With 401, too many of whatever failed are said of a bad key. "Too many requests"
-  { ...RATE, on: { only: [401] }, near: within(2, w.MANY, w.CALLS), unlessAnywhere: w.KEY },
+  { ...RATE, on: { only: [401] }, near: within(2, w.MANY, w.CALLS), unless: w.KEY },
   // GeoNames, 200: "the hourly limit of 1000 credits for demo has been exceeded."
   {
     ...RATE,
     on: VAGUE,
-    near: within(5, w.SHORT, w.CALLS | w.LIMIT | w.QUOTA | w.EXCEEDED),
+    near: within(5, w.SHORT, w.LIMIT | w.QUOTA | w.EXCEEDED | w.RATE),
     unless: w.A_VALUE,
   },
   // Datadog, 403: "API key required". VK, 200: "User authorization failed: invalid access_token (4)."
@@ -193,7 +203,7 @@ export const RULES: readonly Rule[] = [
     unless: w.BILL | w.A_VALUE,
   },
   // AWS, 429: "ThrottlingException", beside "The request was denied because it exceeded a quota."
-  { ...RATE, on: { only: [429] }, in: "codes", near: within(1, w.THROTTLED), unlessAnywhere: w.LONG },
+  { ...RATE, on: { only: [429] }, in: "codes", near: within(1, w.THROTTLED), unlessLong: true },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
 ];

@@ -26,6 +26,8 @@ function marks(text: string): RegExp {
   return new RegExp(each.map((mark) => RegExp.escape(mark)).join("|"));
 }
 
+/** Cloudflare says no more than "error code: 1020", and somebody may greet beside it. */
+const MOST_OF_A_LINE = 200;
 const REFUSING = [401, 403, 405, 406, 418, 429];
 
 /** In lower case, the surest first. */
@@ -63,7 +65,11 @@ const MARKS: readonly Marks[] = [
     marks: /[\w.]\/\w{0,20}captcha\w{0,20}[/.]|\bhcaptcha\.com\/|\bcloudflare\.com\/turnstile\b/,
   },
   // Cloudflare in plain text and in JSON. With a 530 it says that what is behind it cannot be found.
-  { on: (status) => [200, 400, ...REFUSING].includes(status), marks: /^\s*error code: 10\d\d\s*$/ },
+  {
+    on: (status, { raw, json }) =>
+      [200, 400, ...REFUSING].includes(status) && json === undefined && raw.length <= MOST_OF_A_LINE,
+    marks: /(?:^|[.!?\n])\s*error code: 10\d\d(?!\d)/,
+  },
   {
     on: (status) => [400, 451, ...REFUSING].includes(status) && status !== 429,
     marks: /"cloudflare_error"\s{0,9}:\s{0,9}true/,

@@ -100,7 +100,7 @@ export const THROTTLED: number = setOf(`
   frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
   ${pairs("too", "fast frequent frequently often quickly rapidly")}`);
 export const LONG: number = setOf(`
-  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
+  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the for_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
   每日 每天 当日 当天 今天 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
@@ -145,12 +145,13 @@ export const PLACE: number = setOf("country countries region territory location 
 export const UNSERVED: number = setOf(`
   unsupported restricted not_supported not_available not_allowed not_permitted not_offered blocked unavailable`);
 export const BLOCKED: number = setOf(`
-  block blocked banned blacklist* denylist* reject* intercept* detected activity waf 拦截 阻断 封禁
+  block blocked banned blacklist* denylist* reject* intercept* detected activity waf captcha_required 拦截 阻断 封禁
   заблокирован* gesperrt`);
 export const WALL: number = setOf(`
   waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser site website`);
 export const BUSY: number = setOf(`
-  overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded rejected_execution circuit_breaking busy`);
+  overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded rejected_execution circuit_breaking busy
+  owner_has_reached`);
 export const A_VALUE: number = setOf(`
   ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be failed_validation
   ${pairs("frame sample bit heart interest", "rate")} ${pairs("upload checkout game", "session")}
@@ -252,10 +253,11 @@ export function plain(text: string): string {
   return /[^a-z_]/.test(text) ? spelledOut(text).trim() : text.replaceAll("_", " ");
 }
 
-/** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". */
+/** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". "Used 5 of 5" is used up. */
 function spelledOut(text: string): string {
   return (UNSPACED.test(text) ? text.replaceAll(/[A-Za-z]+/g, " $& ") : text)
-    .replaceAll(/https?:\/\/\S+|%20/g, " ")
+    .replaceAll(/https?:\/\/\S*[^\s.!?;,)]|%20/g, " ")
+    .replaceAll(/\bused (\d[\d,]{0,12}) of (?:your |the )?\1\b/gi, " used up ")
     .replaceAll(/['’]|(?<=\d)[.,](?=\d)/g, "")
     .replaceAll(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ")
     .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
