@@ -115,7 +115,7 @@ export async function build(
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
   store?.readAfterTrouble(() => ({
-    quotas: quotas.rows,
+    quotas: quotas.kept,
     budgets: recordsOf(reload.config, ledger),
     pauses: pauses.records,
     told: notifier.told,

@@ -16,7 +16,7 @@ import type { UpstreamPauses } from "../core/budget/pauses.ts";
 import { BodyMemory } from "../adapters/undici/body-memory.ts";
 import { bytesForBodies, bytesForWaiting } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
-import { type Quotas, spendOf } from "../core/budget/quotas.ts";
+import type { Quotas } from "../core/budget/quotas.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { mostOf } from "../core/config/price.ts";
@@ -327,8 +327,8 @@ export class AppPolling implements AsyncDisposable {
     const nowMs = clock.wallNow();
     const spend = { dearest: mostOf(price), currency: price?.currency };
     const words = (budget === undefined ? budgets : [budget]).flatMap((each) => [
-      usedUpWords(quotaStanding(quotas, spendOf(each), spend, nowMs), nowMs),
-      usedUpWords(quotaStanding(quotas, each, { dearest: 1 }, nowMs), nowMs),
+      usedUpWords(quotaStanding(quotas, { budget: each, of: "money" }, spend, nowMs), nowMs),
+      usedUpWords(quotaStanding(quotas, { budget: each, of: "requests" }, { dearest: 1 }, nowMs), nowMs),
     ]);
     return words.find((each) => each !== undefined);
   }

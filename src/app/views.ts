@@ -6,7 +6,7 @@ import type { RunningLedger } from "../core/budget/ledger.ts";
 import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
 import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
-import { spendOf } from "../core/budget/quotas.ts";
+import type { QuotaKey } from "../core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream } from "../core/config/config.ts";
 import { UNITS_OF_MONEY } from "../core/config/price.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
@@ -208,8 +208,8 @@ function budgetViews(
 ): (budget: Budget) => BudgetSnapshot | undefined {
   const proofs = new Map(reload.proof.budgets.map((proof) => [proof.budget, proof]));
   const replicas = config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1;
-  const ownQuota = (name: string, proof: QuotaProof): OwnQuota =>
-    ownQuotaOf(ledger, name, proof, replicas, nowMs);
+  const ownQuota = (quota: QuotaKey, proof: QuotaProof): OwnQuota =>
+    ownQuotaOf(ledger, quota, proof, replicas, nowMs);
   // All upstreams are asked for theirs, and many pages show no budget.
   let advertised: ReturnType<typeof advertisedQuotas> | undefined;
   return ({ name }) => {
@@ -218,8 +218,8 @@ function budgetViews(
     advertised ??= advertisedQuotas(config, polling, nowMs);
     const pauseMs = state.pausedUntilMs - clock.now();
     const proof = proofs.get(name);
-    const quota = proof?.quota && ownQuota(name, proof.quota);
-    const spend = proof?.spend && ownQuota(spendOf(name), proof.spend);
+    const quota = proof?.quota && ownQuota({ budget: name, of: "requests" }, proof.quota);
+    const spend = proof?.spend && ownQuota({ budget: name, of: "money" }, proof.spend);
     const quotas: readonly QuotaForecast[] = [
       ...(quota === undefined ? [] : [{ quota: "own" as const, burns: quota.burns }]),
       ...(spend === undefined ? [] : [{ quota: "spend" as const, burns: spend.burns }]),
@@ -241,23 +241,23 @@ function budgetViews(
 
 type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: QuotaForecast["burns"] };
 
-/** A quota of the config, or what a budget may spend. In a fleet, what all replicas have used of it counts. */
+/** In a fleet, what all replicas have used of it counts. */
 function ownQuotaOf(
   ledger: RunningLedger,
-  name: string,
+  quota: QuotaKey,
   proof: QuotaProof,
   replicas: number,
   nowMs: number,
 ): OwnQuota {
   const { quotas } = ledger;
   const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
-  const { used: own = 0, buckets } = quotas.of(name);
-  const used = ledger.usedOf(name) ?? own;
+  const { used: own = 0, buckets } = quotas.of(quota.budget, quota.of);
+  const used = ledger.usedOf(quota) ?? own;
   const aheadMs = nowMs - quotas.calendar.now();
   // It ends where one more request of the dearest has no room.
   const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
   const burns = quotaBurns({ ...proof.quota, most }, { used, buckets, replicas }, nowMs - aheadMs);
-  const standing = quotaStanding(quotas, name, proof, nowMs);
+  const standing = quotaStanding(quotas, quota, proof, nowMs);
   return {
     standing: standing && { ...standing, used: used / unit, forecast: proof.scheduled / unit },
     burns: burns.map((burn) => ({ ...burn, emptyAtMs: burn.emptyAtMs && burn.emptyAtMs + aheadMs })),

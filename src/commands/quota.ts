@@ -1,5 +1,4 @@
 import { setUsed } from "../adapters/sqlite/set-used.ts";
-import { spendOf } from "../core/budget/quotas.ts";
 import { formatUnits, unitsOf } from "../core/config/price.ts";
 import type { QuotaProof } from "../core/proof/numbers.ts";
 import { formatDuration } from "../core/time/duration.ts";
@@ -23,14 +22,14 @@ export async function quota(options: QuotaOptions): Promise<number> {
   const proof = loaded.proof.budgets.find(({ budget }) => budget === name);
   const meant = used.currency === undefined ? (proof?.quota ?? proof?.spend) : proof?.spend;
   const units = meant?.currency === undefined ? used.amount : unitsOf(used.amount);
-  const counted = meant?.currency === undefined ? name : spendOf(name);
+  const quotaSet = { budget: name, of: meant?.currency === undefined ? "requests" : "money" } as const;
   const fault =
     meant === undefined
       ? `budget "${name}" must be in the config and have a ${used.currency === undefined ? "quota" : "spend"}`
       : (faultOf(used, meant) ??
         (state === undefined
           ? "state.path must be set: without it nothing is kept of a quota"
-          : setUsed(state.path, { budget: counted, used: units, nowMs: wallNowMs })));
+          : setUsed(state.path, { quota: quotaSet, used: units, nowMs: wallNowMs })));
   if (fault !== undefined || meant === undefined) {
     err(`cannot set what was used: ${fault ?? ""}\n`);
     return 1;

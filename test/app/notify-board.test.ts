@@ -37,11 +37,12 @@ async function opened(hasReceivers: boolean, usedAnHour = 0): Promise<Opened> {
   const hour = hourOf(clock.wallNow());
   const used = Array.from({ length: 6 }, (_, ago) => ({
     budget: "api",
+    of: "requests" as const,
     hour: hour - ago,
     requests: usedAnHour,
     unconfirmed: 0,
   }));
-  const quotas = new Quotas(clock, used);
+  const quotas = new Quotas(clock, { rows: used, lostHours: [] });
   const ledger = new LocalLedger(config, clock, quotas);
   const parts = {
     environment: {},

@@ -168,9 +168,9 @@ test("counts against a quota and a spend in the state file, and sends nothing th
   expect(second.err).toContain('email: not polled, as budget "email" has too little left to use');
   expect(upstream.requests).toBe(before + 1);
   const store = await openState();
-  expect(store.standing.quotas).toMatchObject([
-    { budget: "email", requests: 1, unconfirmed: 0 },
-    { budget: "email spend", requests: 2_000_000, unconfirmed: 0 },
+  expect(store.standing.quotas.rows).toMatchObject([
+    { budget: "email", of: "money", requests: 2_000_000, unconfirmed: 0 },
+    { budget: "email", of: "requests", requests: 1, unconfirmed: 0 },
   ]);
   const beside = await probing(paid);
   await store.close();

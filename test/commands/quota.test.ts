@@ -44,23 +44,23 @@ async function typed(
   });
   const next = opened(await openStateStore(opening));
   await next.close();
-  return { code, out, err, counted: next.standing.quotas };
+  return { code, out, err, counted: next.standing.quotas.rows };
 }
 
 const STATE = { state: { path: "data/pacewatch.db" } };
 const IN_EUR: Used = { amount: 3.2, currency: "EUR" };
 
 test.each([
-  ["paid", IN_EUR, "3.20 of 5.00 EUR in 30d", "paid spend", 3_200_000_000],
-  ["paid", { amount: 3.2, currency: undefined }, "3.20 of 5.00 EUR in 30d", "paid spend", 3_200_000_000],
-  ["both", IN_EUR, "3.20 of 5.00 EUR in 30d", "both spend", 3_200_000_000],
-  ["both", { amount: 12, currency: undefined }, "12 of 50 in 30d", "both", 12],
+  ["paid", IN_EUR, "3.20 of 5.00 EUR in 30d", "money", 3_200_000_000],
+  ["paid", { amount: 3.2, currency: undefined }, "3.20 of 5.00 EUR in 30d", "money", 3_200_000_000],
+  ["both", IN_EUR, "3.20 of 5.00 EUR in 30d", "money", 3_200_000_000],
+  ["both", { amount: 12, currency: undefined }, "12 of 50 in 30d", "requests", 12],
 ] as const)(
   "of budget %s, quota --used %j says what counts as used",
-  async (budget, used, shown, counts, requests) => {
+  async (budget, used, shown, of, requests) => {
     const { code, out, counted } = await typed(STATE, budget, used);
     expect([code, out]).toEqual([0, `budget ${budget}: ${shown} count as used, as of now\n`]);
-    expect(counted).toEqual([expect.objectContaining({ budget: counts, requests, unconfirmed: 0 })]);
+    expect(counted).toEqual([expect.objectContaining({ budget, of, requests, unconfirmed: 0 })]);
   },
 );
 
@@ -78,7 +78,9 @@ test("quota --used says what counts as used", async () => {
   const { code, out, err, counted } = await typed(STATE);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toBe("budget api: 12 of 50 in 30d count as used, as of now\n");
-  expect(counted).toEqual([expect.objectContaining({ budget: "api", requests: 12, unconfirmed: 0 })]);
+  expect(counted).toEqual([
+    expect.objectContaining({ budget: "api", of: "requests", requests: 12, unconfirmed: 0 }),
+  ]);
 });
 
 test.each([

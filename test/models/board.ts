@@ -277,24 +277,25 @@ export class BoardModel {
     );
   }
 
-  draw({ budget, name, limit, oldestHour, used, upTo }: DrawRequest): Drawn {
-    const counts = this.#counts.get(budget) ?? new Map<string, number>();
-    this.#counts.set(budget, counts);
+  draw({ quota, name, limit, oldestHour, used, upTo }: DrawRequest): Drawn {
+    const key = JSON.stringify(quota);
+    const counts = this.#counts.get(key) ?? new Map<string, number>();
+    this.#counts.set(key, counts);
     const field = (hour: number): string => `${hour} ${name}`;
     for (const { hour, count, drawn } of used) {
       const before = counts.get(field(hour)) ?? 0;
       counts.set(field(hour), drawn === before ? count : Math.max(before, count));
     }
-    for (const key of counts.keys()) if (Number.parseInt(key, 10) < oldestHour) counts.delete(key);
+    for (const each of counts.keys()) if (Number.parseInt(each, 10) < oldestHour) counts.delete(each);
     const total = (): number => [...counts.values()].reduce((sum, count) => sum + count, 0);
     for (const [hour, most] of upTo) {
       const before = counts.get(field(hour)) ?? 0;
       const more = Math.min(most - before, limit - total());
       if (more > 0) counts.set(field(hour), before + more);
     }
-    const own = [...counts].filter(([key]) => key.slice(key.indexOf(" ") + 1) === name);
+    const own = [...counts].filter(([each]) => each.slice(each.indexOf(" ") + 1) === name);
     return {
-      own: new Map(own.map(([key, count]) => [Number.parseInt(key, 10), count])),
+      own: new Map(own.map(([each, count]) => [Number.parseInt(each, 10), count])),
       total: total(),
     };
   }

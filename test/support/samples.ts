@@ -371,7 +371,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
 
 /** All of them are confirmed. */
 export function sampleQuotaRow(changes: Partial<QuotaRow> = {}): QuotaRow {
-  return { budget: "api", hour: 1, requests: 5, unconfirmed: 0, ...changes };
+  return { budget: "api", of: "requests", hour: 1, requests: 5, unconfirmed: 0, ...changes };
 }
 
 export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus {

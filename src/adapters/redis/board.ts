@@ -103,7 +103,9 @@ export class RedisFleetBoard implements FleetBoard {
       own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
       total: answer.get("total", digits),
     });
-    return this.#ask("draw", request, read, [`${this.#place}:quota:${request.budget}`]);
+    return this.#ask("draw", request, read, [
+      `${this.#place}:quota:${request.quota.of}:${request.quota.budget}`,
+    ]);
   }
 
   /** The scripts read the request as it is, a map as the list of its pairs. An answer that is none of ours is none. */

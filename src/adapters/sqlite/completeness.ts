@@ -1,6 +1,5 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
-import { ANY_BUDGET } from "../../core/budget/quotas.ts";
+import { type KeptQuotas, NOBODY_KNOWS } from "../../core/budget/quota.ts";
 import { hourOf } from "../../core/time/duration.ts";
 
 /** They have the same length: on a full disk bytes can be replaced, and none added. */
@@ -44,9 +43,12 @@ export class Completeness {
   }
 }
 
-/** These rows are not all that there were. So as of now, all of every quota counts as used. */
-export function allUsed(rows: readonly QuotaRow[], nowMs: number): readonly QuotaRow[] {
-  const unknown = { hour: hourOf(nowMs), requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
-  const known = rows.map((row) => (row.hour === unknown.hour ? { ...row, ...unknown } : row));
-  return [...known, { budget: ANY_BUDGET, ...unknown }];
+/** This is not all that there was. So as of now, all of every quota counts as used. */
+export function allUsed({ rows, lostHours }: KeptQuotas, nowMs: number): KeptQuotas {
+  const hour = hourOf(nowMs);
+  const unknown = { requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+  return {
+    rows: rows.map((row) => (row.hour === hour ? { ...row, ...unknown } : row)),
+    lostHours: [...new Set([...lostHours, hour])],
+  };
 }

@@ -1,7 +1,7 @@
 import { type ColumnsQuestion, NOTHING_STANDING } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
-import type { QuotaRow } from "../../core/budget/quota.ts";
+import type { KeptQuotas } from "../../core/budget/quota.ts";
 import { allUsed, Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
@@ -18,7 +18,7 @@ import { readColumns } from "./columns.ts";
 import { readState, salvageQuotas } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
-import { quotaRow } from "./tables.ts";
+import { rowsOf } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import { StateWriter } from "./writing.ts";
 
@@ -126,10 +126,10 @@ export class StateFile {
       if (header !== undefined && header.applicationId !== APPLICATION_ID) {
         throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
       }
-      const { rows, isComplete } = salvageQuotas(this.#path);
+      const { quotas, isComplete } = salvageQuotas(this.#path);
       const isKnown = (isComplete && this.#completeness.isComplete !== false) || unreadable === KNOWN;
       const aside = asideOf(this.#path, says);
-      const connection = this.#beginAnew(isKnown ? rows : allUsed(rows, nowMs), aside, nowMs);
+      const connection = this.#beginAnew(isKnown ? quotas : allUsed(quotas, nowMs), aside, nowMs);
       notes.push(
         `the state file ${says}: it was moved to "${aside}", ${isKnown ? ONLY_HISTORY : QUOTAS_TOO}`,
       );
@@ -165,7 +165,7 @@ export class StateFile {
   }
 
   /** Where it cannot be, what was moved aside goes back: an empty file would be in its place, and count as damaged too. */
-  #beginAnew(quotas: readonly QuotaRow[], aside: string, nowMs: number): Connection {
+  #beginAnew(quotas: KeptQuotas, aside: string, nowMs: number): Connection {
     let connection: Connection | undefined;
     try {
       connection = this.#read(makePrivate(this.#path), nowMs);
@@ -247,8 +247,8 @@ function beginWriting(connection: Connection): void {
   }
 }
 
-function writeQuotas(connection: Connection, quotas: readonly QuotaRow[]): void {
-  writingOf(connection).writer.write({ polls: [], rows: quotas.map(quotaRow) });
+function writeQuotas(connection: Connection, quotas: KeptQuotas): void {
+  writingOf(connection).writer.write({ polls: [], rows: rowsOf(quotas) });
 }
 
 function writingOf(connection: Connection): NonNullable<Connection["writing"]> {

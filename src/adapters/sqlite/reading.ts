@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { BudgetRecord } from "../../core/budget/record.ts";
-import type { QuotaRow } from "../../core/budget/quota.ts";
+import type { KeptQuotas } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
@@ -19,6 +19,7 @@ import {
   closedWhere,
   evidenceOf,
   incidentOf,
+  lostHourOf,
   noticeOf,
   pauseOf,
   pollOf,
@@ -102,31 +103,45 @@ function lastWrittenMs(database: DatabaseSync): number | undefined {
   return typeof atMs === "number" ? atMs : undefined;
 }
 
-export function readQuotas(database: DatabaseSync): readonly QuotaRow[] {
-  const counted = database.prepare("SELECT * FROM quota_hours").all();
-  const quotas = readRows(counted, quotaOf);
-  if (quotas.length < counted.length) throw new StateFileError("damaged", "has a count that was changed");
+export function readQuotas(database: DatabaseSync): KeptQuotas {
+  const all = (table: string): readonly unknown[] => database.prepare(`SELECT * FROM ${table}`).all();
+  const { quotas, isWhole } = quotasIn(all("quota_hours"), all("lost_hours"));
+  if (!isWhole) throw new StateFileError("damaged", "has a count that was changed");
   return quotas;
 }
 
+function quotasIn(
+  counted: readonly unknown[],
+  lost: readonly unknown[],
+): { readonly quotas: KeptQuotas; readonly isWhole: boolean } {
+  const quotas = { rows: readRows(counted, quotaOf), lostHours: readRows(lost, lostHourOf) };
+  const isWhole = quotas.rows.length === counted.length && quotas.lostHours.length === lost.length;
+  return { quotas, isWhole };
+}
+
+const QUOTA_TABLES = ["quota_hours", "lost_hours"] as const;
+
 /** Quotas are money: their counts are read even from a damaged file, as far as possible. */
 export function salvageQuotas(path: string): {
-  readonly rows: readonly QuotaRow[];
+  readonly quotas: KeptQuotas;
   readonly isComplete: boolean;
 } {
-  const stored: unknown[] = [];
+  const stored: Record<(typeof QUOTA_TABLES)[number], unknown[]> = { quota_hours: [], lost_hours: [] };
   let isSound = false;
   try {
     // What is wrong with other tables, or with its length, does not matter here.
     using database = new DatabaseSync(path, { readOnly: true, defensive: false });
     database.exec("PRAGMA writable_schema = ON");
-    for (const row of database.prepare("SELECT * FROM quota_hours").iterate()) stored.push(row);
-    isSound = database.prepare("PRAGMA quick_check(quota_hours)").get()?.["quick_check"] === "ok";
+    for (const table of QUOTA_TABLES)
+      for (const row of database.prepare(`SELECT * FROM ${table}`).iterate()) stored[table].push(row);
+    isSound = QUOTA_TABLES.every(
+      (table) => database.prepare(`PRAGMA quick_check(${table})`).get()?.["quick_check"] === "ok",
+    );
   } catch (error) {
     troubleOf(error);
   }
-  const rows = readRows(stored, quotaOf);
-  return { rows, isComplete: isSound && rows.length === stored.length };
+  const { quotas, isWhole } = quotasIn(stored.quota_hours, stored.lost_hours);
+  return { quotas, isComplete: isSound && isWhole };
 }
 
 function readBudgets(database: DatabaseSync): ReadonlyMap<string, BudgetRecord> {

@@ -51,6 +51,7 @@ const OLD_ROWS: readonly string[] = [
   // What is over and was told is no news two days later.
   "DELETE FROM notices WHERE incident <> '' AND at_ms < iif(is_open, :old, :told)",
   "DELETE FROM quota_hours WHERE hour < :quotaHour",
+  "DELETE FROM lost_hours WHERE hour < :quotaHour",
 ];
 
 /** A year, and some weeks in which last year is still asked for. */

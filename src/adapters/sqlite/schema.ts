@@ -113,12 +113,17 @@ CREATE TABLE notices (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (
   budget TEXT NOT NULL,
+  counts TEXT NOT NULL,
   hour INTEGER NOT NULL,
   requests INTEGER NOT NULL,
   unconfirmed INTEGER NOT NULL,
   checksum INTEGER NOT NULL,
-  PRIMARY KEY (budget, hour)
+  PRIMARY KEY (budget, counts, hour)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE lost_hours (
+  hour INTEGER NOT NULL PRIMARY KEY,
+  checksum INTEGER NOT NULL
+) STRICT;
 CREATE TABLE budget_records (
   budget TEXT NOT NULL PRIMARY KEY,
   record TEXT NOT NULL

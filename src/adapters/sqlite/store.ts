@@ -19,7 +19,7 @@ import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
-import { budgetRow, noticeRowOf, pauseRow, quotaRow, receiverRow } from "./tables.ts";
+import { budgetRow, noticeRowOf, pauseRow, quotaRow, receiverRow, rowsOf } from "./tables.ts";
 import type { Died } from "../thread.ts";
 import { SqliteThread, type StateThread } from "./thread.ts";
 
@@ -191,7 +191,7 @@ export class SqliteStateStore implements StateStore {
   }
 
   #putAll({ quotas, budgets, pauses, told }: Standing): void {
-    for (const row of quotas) this.keepQuota(row);
+    for (const row of rowsOf(quotas)) this.#buffer.put(row);
     for (const [budget, record] of budgets) this.keepRecord(budget, record);
     for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
     for (const [receiver, sinceMs] of told.since) this.keepReceiver(receiver, sinceMs);

@@ -7,7 +7,7 @@ import { noticeIn } from "../../core/notify/bulletin.ts";
 import type { Notice } from "../../core/notify/plan.ts";
 import { FAILURES_COUNTED } from "../../core/config/config.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
-import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
+import { type KeptQuotas, NOBODY_KNOWS, type QuotaRow, QUOTAS_OF } from "../../core/budget/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/status/timeline.ts";
@@ -40,6 +40,7 @@ export type KeyedRow = {
     | "incidents"
     | "value_hours"
     | "quota_hours"
+    | "lost_hours"
     | "budget_records"
     | "upstream_records"
     | "notices";
@@ -195,15 +196,23 @@ export function valueOf(row: Row): SavedValue {
 /** Where nobody knows how many they were. */
 const UNKNOWN = -1;
 
-export function quotaRow({ budget, hour, ...counts }: QuotaRow): KeyedRow {
+export function quotaRow({ budget, of, hour, ...counts }: QuotaRow): KeyedRow {
   const requests = storedCount(counts.requests);
   const unconfirmed = storedCount(counts.unconfirmed);
-  const checksum = crc32(JSON.stringify([budget, hour, requests, unconfirmed]));
+  const checksum = crc32(JSON.stringify([budget, of, hour, requests, unconfirmed]));
   return {
     table: "quota_hours",
-    key: `${hour} ${budget}`,
-    columns: { budget, hour, requests, unconfirmed, checksum },
+    key: `${hour} ${of} ${budget}`,
+    columns: { budget, counts: of, hour, requests, unconfirmed, checksum },
   };
+}
+
+function lostHourRow(hour: number): KeyedRow {
+  return { table: "lost_hours", key: `${hour}`, columns: { hour, checksum: crc32(`${hour}`) } };
+}
+
+export function rowsOf({ rows, lostHours }: KeptQuotas): readonly KeyedRow[] {
+  return [...rows.map(quotaRow), ...lostHours.map(lostHourRow)];
 }
 
 /** Answers may claim to have cost so much that SQLite would keep it, and nobody could read it again. */
@@ -219,12 +228,19 @@ export function quotaOf(row: Row): QuotaRow {
   };
   const read = {
     budget: row.get("budget", text),
+    of: row.get("counts", oneOf(QUOTAS_OF)),
     hour: row.get("hour", whole),
     requests: countIn("requests"),
     unconfirmed: countIn("unconfirmed"),
   };
   row.get("checksum", exactly(quotaRow(read).columns["checksum"]));
   return read;
+}
+
+export function lostHourOf(row: Row): number {
+  const hour = row.get("hour", whole);
+  row.get("checksum", exactly(lostHourRow(hour).columns["checksum"]));
+  return hour;
 }
 
 /** All that is kept of a budget beside its quota. */

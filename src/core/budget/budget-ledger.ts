@@ -3,7 +3,8 @@ import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
-import { drawsOf, type Quotas, spendOf } from "./quotas.ts";
+import type { QuotaCount } from "./quota.ts";
+import type { Quotas } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
@@ -105,12 +106,12 @@ export class BudgetLedger {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
     const { name } = this.budget;
-    const draw = (quota: string, units: number): ((taken: number) => void) => {
-      const count = this.#quotas.of(quota);
+    const draw = (count: QuotaCount, units: number): ((taken: number) => void) => {
       const request = count.send(units);
       return (taken) => count.end(request, taken);
     };
-    const [endRequest, endSpend] = drawsOf(name, mostCost).map(({ quota, units }) => draw(quota, units));
+    const draws = this.#quotas.drawsOf(name, mostCost);
+    const [endRequest, endSpend] = draws.map(({ count, units }) => draw(count, units));
     return {
       settle: (settlement, settledMs) => {
         endRequest?.(settlement === "unsent" ? 0 : 1);
@@ -120,7 +121,7 @@ export class BudgetLedger {
       charge: (cost) => {
         if (endSpend !== undefined) endSpend(cost);
         // By its price it was to cost nothing, so nothing was reserved.
-        else if (cost > 0) draw(spendOf(name), 0)(cost);
+        else if (cost > 0) draw(this.#quotas.of(name, "money"), 0)(cost);
       },
     };
   }
@@ -175,8 +176,8 @@ export class BudgetLedger {
   }
 
   #isSpent(mostCost: number): boolean {
-    const draws = drawsOf(this.budget.name, mostCost);
-    return draws.some(({ quota, units }) => !this.#quotas.of(quota).hasRoomFor(units));
+    const draws = this.#quotas.drawsOf(this.budget.name, mostCost);
+    return draws.some(({ count, units }) => !count.hasRoomFor(units));
   }
 
   #capOf(rate: Rate, nowMs: number): number {

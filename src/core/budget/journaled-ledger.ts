@@ -2,8 +2,8 @@ import type { Advice } from "../advice/advice.ts";
 import type { Clock } from "../time/clock.ts";
 import { hourOf, SECOND_MS } from "../time/duration.ts";
 import type { BudgetRestraint, Lease, LeaseDecision, Ledger, RunningLedger } from "./ledger.ts";
-import type { QuotaCount, QuotaRow } from "./quota.ts";
-import { drawsOf } from "./quotas.ts";
+import type { QuotaRow } from "./quota.ts";
+import type { Draw } from "./quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
 
 /** The port of the file that budgets are kept in. */
@@ -123,13 +123,9 @@ export class JournaledLedger implements Ledger {
   }
 
   /** The quotas that such a request counts against, with what it takes of each. */
-  #countsOf(
-    budgets: readonly string[],
-    mostCost: number,
-  ): readonly { readonly count: QuotaCount; readonly units: number }[] {
+  #countsOf(budgets: readonly string[], mostCost: number): readonly Draw[] {
     return budgets
-      .flatMap((budget) => drawsOf(budget, mostCost))
-      .map(({ quota, units }) => ({ count: this.#ledger.quotas.of(quota), units }))
+      .flatMap((budget) => this.#ledger.quotas.drawsOf(budget, mostCost))
       .filter(({ count }) => count.limit !== undefined);
   }
 

@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { KnownLimit } from "./learned-windows.ts";
+import type { QuotaKey } from "./quota.ts";
 import type { Quotas } from "./quotas.ts";
 import type { BudgetRecord } from "./record.ts";
 
@@ -26,8 +27,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** This process counts there what it sends. */
   readonly quotas: Quotas;
-  /** All who share it have used so much of the quota of this name; undefined where there is none. */
-  usedOf(quota: string): number | undefined;
+  /** All who share it have used so much of this quota; undefined where there is none. */
+  usedOf(quota: QuotaKey): number | undefined;
   /** What must outlive this process; undefined for an unknown budget. */
   record(budget: string): BudgetRecord | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */

@@ -15,6 +15,7 @@ import type { Moment } from "../time/moment.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
+import type { QuotaKey } from "./quota.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
 import { adviceFor, type Needs } from "./signals.ts";
@@ -114,8 +115,8 @@ export class LocalLedger implements RunningLedger {
     return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, mostCost)));
   }
 
-  usedOf(quota: string): number | undefined {
-    return this.quotas.of(quota).used;
+  usedOf({ budget, of }: QuotaKey): number | undefined {
+    return this.quotas.of(budget, of).used;
   }
 
   onChange(listener: (budget: string) => void): void {

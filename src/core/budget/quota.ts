@@ -20,23 +20,32 @@ export const NOBODY_KNOWS: number = Infinity;
 /** Units by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
 
+export const QUOTAS_OF = ["requests", "money"] as const;
+
+/** A budget has up to two quotas: of the requests that it sends, and of the money that it spends. */
+export type QuotaKey = { readonly budget: string; readonly of: (typeof QUOTAS_OF)[number] };
+
 /** In units. `requests` includes those that are unconfirmed: they may have been sent, or not. */
-export type QuotaRow = {
-  /** Or what it may spend: see `spendOf`. */
-  readonly budget: string;
-  readonly hour: number;
-  readonly requests: number;
-  readonly unconfirmed: number;
+export type HourCount = { readonly hour: number; readonly requests: number; readonly unconfirmed: number };
+
+export type QuotaRow = QuotaKey & HourCount;
+
+/** What outlives a process. */
+export type KeptQuotas = {
+  readonly rows: readonly QuotaRow[];
+  /** What was sent in them is lost, of whichever budget. A quota that has a row there is known all the same. */
+  readonly lostHours: readonly number[];
 };
 
-export type HourCount = Omit<QuotaRow, "budget">;
+export const NOTHING_KEPT: KeptQuotas = { rows: [], lostHours: [] };
 
 /** A request that has not ended. Its hour changes when the calendar is set. */
 export type OpenRequest = { readonly units: number; hour: number };
 
 export class QuotaCount {
+  readonly key: QuotaKey;
   readonly #nowMs: () => number;
-  readonly #onChanged: (count: HourCount) => void;
+  readonly #onChanged: (row: QuotaRow) => void;
   #limit: Quota | undefined;
   readonly #byHour: Map<number, number>;
   /** This process sent these of them. */
@@ -47,10 +56,12 @@ export class QuotaCount {
 
   /** `nowMs` names the hours: see steady-calendar.ts. */
   constructor(
+    key: QuotaKey,
     nowMs: () => number,
     restored: readonly HourCount[] = [],
-    onChanged: (count: HourCount) => void = () => {},
+    onChanged: (row: QuotaRow) => void = () => {},
   ) {
+    this.key = key;
     this.#nowMs = nowMs;
     this.#onChanged = onChanged;
     this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
@@ -65,7 +76,7 @@ export class QuotaCount {
   change(limit: Quota | undefined): void {
     const wasWithout = this.#limit === undefined;
     this.#limit = limit;
-    if (wasWithout && limit !== undefined) for (const count of this.counts) this.#onChanged(count);
+    if (wasWithout && limit !== undefined) for (const row of this.rows) this.#onChanged(row);
   }
 
   /** What costs nothing is always allowed. */
@@ -107,8 +118,8 @@ export class QuotaCount {
   }
 
   /** The file must hold all of these. */
-  get counts(): readonly HourCount[] {
-    return [...this.#byHour.keys()].map((hour) => this.#countOf(hour));
+  get rows(): readonly QuotaRow[] {
+    return [...this.#byHour.keys()].map((hour) => this.#rowOf(hour));
   }
 
   /** A request counts at once, and is unconfirmed until it ends. */
@@ -163,14 +174,14 @@ export class QuotaCount {
   }
 
   #changed(hour: number): void {
-    if (this.#limit !== undefined) this.#onChanged(this.#countOf(hour));
+    if (this.#limit !== undefined) this.#onChanged(this.#rowOf(hour));
   }
 
-  #countOf(hour: number): HourCount {
+  #rowOf(hour: number): QuotaRow {
     const requests = this.#byHour.get(hour) ?? 0;
     let unconfirmed = this.#unconfirmed.get(hour) ?? 0;
     for (const open of this.#open) if (open.hour === hour) unconfirmed += open.units;
-    return { hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
+    return { ...this.key, hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
   }
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */

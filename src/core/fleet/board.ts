@@ -3,6 +3,9 @@
  * step. All times are durations: the board's clock is compared with no other, stands still while nobody asks, and
  * never jumps.
  */
+
+import type { QuotaKey } from "../budget/quota.ts";
+
 export interface FleetBoard {
   /** Undefined, as of every call: no answer. `lost`: the board does not know this session any more. */
   beat(request: BeatRequest): Promise<Beat | "lost" | undefined>;
@@ -82,8 +85,7 @@ export type News = {
 
 /** Counts of requests by hour. A count on the board is never lowered, but by what was drawn and not sent. */
 export type DrawRequest = {
-  /** The name of the quota. */
-  readonly budget: string;
+  readonly quota: QuotaKey;
   /** Whose count it is. */
   readonly name: string;
   readonly limit: number;

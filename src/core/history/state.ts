@@ -5,7 +5,7 @@ import type { Recorder } from "../poll/ports.ts";
 import type { BudgetFile } from "../budget/journaled-ledger.ts";
 import type { KeepPause } from "../budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
-import type { QuotaRow } from "../budget/quota.ts";
+import { type KeptQuotas, NOTHING_KEPT } from "../budget/quota.ts";
 import type { Notice, ToldBefore } from "../notify/plan.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import type { Columns, CountedBucket } from "../status/timeline.ts";
@@ -43,14 +43,14 @@ export type SavedHistory = {
 
 /** All rows that the file must hold, whatever was written before. */
 export type Standing = {
-  readonly quotas: readonly QuotaRow[];
+  readonly quotas: KeptQuotas;
   readonly budgets: ReadonlyMap<string, BudgetRecord>;
   readonly pauses: ReadonlyMap<string, PauseRecord>;
   readonly told: ToldBefore;
 };
 
 export const NOTHING_STANDING: Standing = {
-  quotas: [],
+  quotas: NOTHING_KEPT,
   budgets: new Map(),
   pauses: new Map(),
   told: { since: new Map(), notices: [] },

@@ -1,15 +1,16 @@
+import type { QuotaKey } from "../budget/quota.ts";
 import type { Quotas } from "../budget/quotas.ts";
 import { UNITS_OF_MONEY } from "../config/price.ts";
 import type { QuotaSnapshot } from "../metrics/snapshot.ts";
 
-/** How this process counts one quota, or what a budget may spend; undefined where there is none of this name. */
+/** How this process counts one quota; undefined where there is none. */
 export function quotaStanding(
   quotas: Quotas,
-  name: string,
+  { budget, of }: QuotaKey,
   { dearest, currency }: { readonly dearest: number; readonly currency?: string | undefined },
   nowMs: number,
 ): Omit<QuotaSnapshot, "forecast"> | undefined {
-  const count = quotas.of(name);
+  const count = quotas.of(budget, of);
   const { limit, used = 0, unconfirmed = 0 } = count;
   if (limit === undefined) return undefined;
   const unit = currency === undefined ? 1 : UNITS_OF_MONEY;

@@ -10,7 +10,8 @@ import {
 import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
-import { budgetOf, type Draw, drawsOf, type Quotas, spendOf } from "../../core/budget/quotas.ts";
+import type { QuotaCount, QuotaKey } from "../../core/budget/quota.ts";
+import type { Draw, Quotas } from "../../core/budget/quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
@@ -66,7 +67,7 @@ export class FleetLedger implements RunningLedger {
   #granted: (Shares & { readonly at: Moment }) | undefined;
   #budgets: ReadonlyMap<string, Budget> = new Map();
   /** Of budgets that have any. */
-  #quotasOf: ReadonlyMap<string, readonly string[]> = new Map();
+  #quotasOf: ReadonlyMap<string, readonly QuotaCount[]> = new Map();
   #senders: ReadonlyMap<string, readonly Upstream[]> = new Map();
   /** Their records may differ from what was told last. */
   readonly #changed = new Set<string>();
@@ -89,7 +90,7 @@ export class FleetLedger implements RunningLedger {
       quotas,
       ttlMs: fleet.ttlMs,
       name: this.#isSharded ? "" : fleet.name,
-      demandOf: (quota) => this.#demandOf(quota),
+      demandOf: (count) => this.#demandOf(count.key),
       onBug,
     });
     this.#local.onChange((budget) => this.#changed.add(budget));
@@ -156,8 +157,8 @@ export class FleetLedger implements RunningLedger {
     return this.#local.state(budget);
   }
 
-  usedOf(quota: string): number | undefined {
-    return this.#draws.usedOf(quota);
+  usedOf({ budget, of }: QuotaKey): number | undefined {
+    return this.#draws.usedOf(this.quotas.of(budget, of));
   }
 
   record(budget: string): BudgetRecord | undefined {
@@ -280,11 +281,13 @@ export class FleetLedger implements RunningLedger {
     const undrawn = this.#drawsOn(budgets, mostCost).find((draw) => !this.#draws.isDrawn(draw));
     if (undrawn === undefined) return undefined;
     const cause = this.#draws.isSpent(undrawn) ? "quota" : "ledger";
-    return { kind: "wait", untilMs, cause, budget: undrawn.budget };
+    return { kind: "wait", untilMs, cause, budget: undrawn.count.key.budget };
   }
 
   #drawsOn(budgets: readonly string[], mostCost: number): readonly Draw[] {
-    return budgets.flatMap((budget) => (this.#quotasOf.has(budget) ? drawsOf(budget, mostCost) : []));
+    return budgets.flatMap((budget) =>
+      this.#quotasOf.has(budget) ? this.quotas.drawsOf(budget, mostCost) : [],
+    );
   }
 
   /** Of what was granted, what may be used now. */
@@ -298,7 +301,7 @@ export class FleetLedger implements RunningLedger {
     this.#quotasOf = new Map(
       budgets
         .filter(({ quota, spend }) => quota !== undefined || spend !== undefined)
-        .map(({ name, spend }) => [name, spend === undefined ? [name] : [name, spendOf(name)]]),
+        .map(({ name }) => [name, [this.quotas.of(name, "requests"), this.quotas.of(name, "money")]]),
     );
     this.#senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
   }
@@ -312,10 +315,10 @@ export class FleetLedger implements RunningLedger {
     return startOf(budget, this.#uncountedMs(budget), part);
   }
 
-  #demandOf(quota: string): ReturnType<QuotaDrawsParts["demandOf"]> {
+  #demandOf(quota: QuotaKey): ReturnType<QuotaDrawsParts["demandOf"]> {
     let [perDay, most] = [0, 0];
-    for (const { schedule, confirm, price, budgets } of this.#senders.get(budgetOf(quota)) ?? []) {
-      const units = budgets.includes(quota) ? 1 : mostOf(price);
+    for (const { schedule, confirm, price } of this.#senders.get(quota.budget) ?? []) {
+      const units = quota.of === "requests" ? 1 : mostOf(price);
       perDay += cronOf(schedule).slotsPerDay * (1 + confirm) * units;
       most = Math.max(most, units);
     }

@@ -1,4 +1,4 @@
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { QuotaBuckets, QuotaCount } from "../../core/budget/quota.ts";
 import type { Draw, Quotas } from "../../core/budget/quotas.ts";
 import type { Quota } from "../../core/config/config.ts";
 import type { Drawn, DrawRequest, FleetBoard } from "../../core/fleet/board.ts";
@@ -11,7 +11,7 @@ export type QuotaDrawsParts = {
   /** Whose counts these are: those of a budget that has one holder at a time are continued by the next one. */
   readonly name: string;
   /** In units of the quota, what all polls ask for, and the most that one of them does. */
-  readonly demandOf: (quota: string) => { readonly perSecond: number; readonly most: number };
+  readonly demandOf: (count: QuotaCount) => { readonly perSecond: number; readonly most: number };
   readonly onBug: (error: unknown) => void;
 };
 
@@ -24,58 +24,58 @@ const TTLS_AHEAD = 2;
  */
 export class QuotaDraws {
   readonly #parts: QuotaDrawsParts;
-  readonly #drawn = new Map<string, Drawn>();
-  readonly #asking = new Map<string, Promise<void>>();
+  readonly #drawn = new Map<QuotaCount, Drawn>();
+  readonly #asking = new Map<QuotaCount, Promise<void>>();
 
   constructor(parts: QuotaDrawsParts) {
     this.#parts = parts;
   }
 
-  /** Undefined where there is none of this name. */
-  usedOf(quota: string): number | undefined {
-    const { used } = this.#parts.quotas.of(quota);
+  /** Undefined where it has no limit. */
+  usedOf(count: QuotaCount): number | undefined {
+    const { used } = count;
     return used === undefined || this.#parts.name === ""
       ? used
-      : Math.max(used, this.#drawn.get(quota)?.total ?? 0);
+      : Math.max(used, this.#drawn.get(count)?.total ?? 0);
   }
 
   /** Whether one more request is on the board already. */
-  isDrawn({ quota, units }: Draw): boolean {
-    const { limit, buckets } = this.#parts.quotas.of(quota);
+  isDrawn({ count, units }: Draw): boolean {
+    const { limit, buckets } = count;
     if (limit === undefined) return true;
     const hour = this.#hour;
-    return (buckets.get(hour) ?? 0) + units <= (this.#drawn.get(quota)?.own.get(hour) ?? 0);
+    return (buckets.get(hour) ?? 0) + units <= (this.#drawn.get(count)?.own.get(hour) ?? 0);
   }
 
   /** What is left for all is less than one more request takes, and so is what was drawn for this hour. */
   isSpent(draw: Draw): boolean {
-    const { limit } = this.#parts.quotas.of(draw.quota);
-    const drawn = this.#drawn.get(draw.quota);
+    const { limit } = draw.count;
+    const drawn = this.#drawn.get(draw.count);
     if (limit === undefined || drawn === undefined || this.isDrawn(draw)) return false;
     return limit.most - drawn.total < draw.units;
   }
 
   /** Its earlier holders' counts are on the board: until they are known, nothing is sent. */
-  begin(quota: string): void {
-    this.#drawn.delete(quota);
-    void this.draw(quota).catch(this.#parts.onBug);
+  begin(count: QuotaCount): void {
+    this.#drawn.delete(count);
+    void this.draw(count).catch(this.#parts.onBug);
   }
 
   /** One call at a time for each quota. */
-  async draw(quota: string): Promise<void> {
-    const asking = this.#asking.get(quota) ?? this.#draw(quota).finally(() => this.#asking.delete(quota));
-    this.#asking.set(quota, asking);
+  async draw(count: QuotaCount): Promise<void> {
+    const asking = this.#asking.get(count) ?? this.#draw(count).finally(() => this.#asking.delete(count));
+    this.#asking.set(count, asking);
     await asking;
   }
 
   /** What was drawn and not sent goes back. */
-  async end(quota: string): Promise<void> {
-    const { limit, buckets } = this.#parts.quotas.of(quota);
-    const drawn = this.#drawn.get(quota);
-    this.#drawn.delete(quota);
+  async end(count: QuotaCount): Promise<void> {
+    const { limit, buckets } = count;
+    const drawn = this.#drawn.get(count);
+    this.#drawn.delete(count);
     if (limit === undefined || drawn === undefined) return;
-    await this.#asking.get(quota);
-    await this.#ask(quota, limit, usedOf(drawn, buckets, Infinity), new Map());
+    await this.#asking.get(count);
+    await this.#ask(count, limit, usedOf(drawn, buckets, Infinity), new Map());
   }
 
   get #hour(): number {
@@ -83,51 +83,50 @@ export class QuotaDraws {
   }
 
   #ask(
-    quota: string,
+    { key }: QuotaCount,
     { most, perMs }: Quota,
     used: DrawRequest["used"],
     upTo: DrawRequest["upTo"],
   ): Promise<Drawn | undefined> {
     const { board, quotas, name } = this.#parts;
     const oldestHour = hourOf(quotas.calendar.now() - perMs);
-    return board.draw({ budget: quota, name, limit: most, oldestHour, used, upTo });
+    return board.draw({ quota: key, name, limit: most, oldestHour, used, upTo });
   }
 
-  async #draw(quota: string): Promise<void> {
-    const count = this.#parts.quotas.of(quota);
+  async #draw(count: QuotaCount): Promise<void> {
     const { limit } = count;
     if (limit === undefined) return;
-    const before = this.#drawn.get(quota);
-    if (before !== undefined && !this.#isDue(quota, before)) return;
+    const before = this.#drawn.get(count);
+    if (before !== undefined && !this.#isDue(count, before)) return;
     const used = usedOf(before, count.buckets, this.#hour);
-    const upTo = before === undefined ? new Map<number, number>() : this.#wanted(quota);
-    const answer = await this.#ask(quota, limit, used, upTo);
+    const upTo = before === undefined ? new Map<number, number>() : this.#wanted(count);
+    const answer = await this.#ask(count, limit, used, upTo);
     if (answer === undefined) return;
     if (before === undefined) {
       for (const [hour, requests] of answer.own) count.raise(hour, requests);
-    } else if (this.#drawn.get(quota) === undefined) return;
-    this.#drawn.set(quota, answer);
-    if (before === undefined) await this.#draw(quota);
+    } else if (this.#drawn.get(count) === undefined) return;
+    this.#drawn.set(count, answer);
+    if (before === undefined) await this.#draw(count);
   }
 
   /** Half of what is drawn ahead is left, or too little for some poll, or the next hour is near. */
-  #isDue(quota: string, { own }: Drawn): boolean {
-    const ahead = this.#ahead(quota);
-    const spare = Math.min(ahead / 2, ahead - this.#parts.demandOf(quota).most);
-    for (const [hour, wanted] of this.#wanted(quota)) if ((own.get(hour) ?? 0) < wanted - spare) return true;
+  #isDue(count: QuotaCount, { own }: Drawn): boolean {
+    const ahead = this.#ahead(count);
+    const spare = Math.min(ahead / 2, ahead - this.#parts.demandOf(count).most);
+    for (const [hour, wanted] of this.#wanted(count)) if ((own.get(hour) ?? 0) < wanted - spare) return true;
     return false;
   }
 
-  #wanted(quota: string): ReadonlyMap<number, number> {
-    const { buckets } = this.#parts.quotas.of(quota);
-    const ahead = this.#ahead(quota);
+  #wanted(count: QuotaCount): ReadonlyMap<number, number> {
+    const { buckets } = count;
+    const ahead = this.#ahead(count);
     const soon = hourOf(this.#parts.quotas.calendar.now() + TTLS_AHEAD * this.#parts.ttlMs);
     return new Map([...new Set([this.#hour, soon])].map((hour) => [hour, (buckets.get(hour) ?? 0) + ahead]));
   }
 
-  #ahead(quota: string): number {
+  #ahead(count: QuotaCount): number {
     const { ttlMs, demandOf } = this.#parts;
-    const { perSecond, most } = demandOf(quota);
+    const { perSecond, most } = demandOf(count);
     return Math.ceil((perSecond * TTLS_AHEAD * ttlMs) / 1_000) + most;
   }
 }

@@ -134,16 +134,17 @@ const draw: fc.Arbitrary<Step> = fc
     ),
     upTo: fc.array(fc.tuple(fc.integer({ min: 3, max: 5 }), fc.nat(12)), { maxLength: 2 }),
     // Requests, or billionths of a currency: more digits than a double is usually written with.
-    quota: fc.constantFrom({ budget: "api", unit: 1 }, { budget: "api spend", unit: 100_000_000_000_003 }),
+    of: fc.constantFrom("requests" as const, "money" as const),
   })
-  .map(({ quota: { budget, unit }, ...asked }) => async ({ board, model }) => {
+  .map(({ of, ...asked }) => async ({ board, model }) => {
+    const unit = of === "requests" ? 1 : 100_000_000_000_003;
     const used = asked.used.map(({ hour, count, drawn }) => ({
       hour,
       count: count * unit,
       drawn: drawn && drawn * unit,
     }));
     const upTo = new Map(asked.upTo.map(([hour, most]) => [hour, most * unit]));
-    const request = { ...asked, budget, limit: 20 * unit, used, upTo };
+    const request = { ...asked, quota: { budget: "api", of }, limit: 20 * unit, used, upTo };
     return [await board.draw(request), model.draw(request)];
   });
 

@@ -20,6 +20,7 @@ import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { setUsed } from "../../../src/adapters/sqlite/set-used.ts";
+import { type KeptQuotas, NOTHING_KEPT } from "../../../src/core/budget/quota.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import { batchAt, NOW_MS, StateBench, stateErrors } from "./bench.ts";
 import { aLife, COUNTED, overwrite } from "./damage.ts";
@@ -99,7 +100,7 @@ test("a damaged file stays where it is while no new one can be begun, however of
   }
   const store = await bench.open();
   expect(readFileSync(`${bench.path}.corrupt-1`).equals(damaged)).toBe(true);
-  expect(store.standing.quotas).toEqual([COUNTED]);
+  expect(store.standing.quotas.rows).toEqual([COUNTED]);
 });
 
 test("a damaged file behind a link is moved aside where it is, and the loss is told after a restart too", async () => {
@@ -166,9 +167,9 @@ describe("a file that nothing shows to be ours stays as it was, and the start is
   });
 });
 
-describe("quota counts are money:", () => {
-  const UNKNOWN = { budget: "", hour: COUNTED.hour, requests: Infinity, unconfirmed: Infinity };
+const API = { budget: "api", of: "requests" } as const;
 
+describe("quota counts are money:", () => {
   test("from a damaged file they are saved, where they can be read", async () => {
     await using bench = await StateBench.make();
     await aLife(bench);
@@ -176,16 +177,16 @@ describe("quota counts are money:", () => {
     overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
-    expect(store.standing.quotas).toEqual([COUNTED]);
+    expect(store.standing.quotas.rows).toEqual([COUNTED]);
     await store.close();
-    expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+    expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
   });
 
   test("also from one that was truncated, if they are before its end", async () => {
     await using bench = await StateBench.make();
     await aLife(bench);
     truncate(bench.path, statSync(bench.path).size - 40_960);
-    expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+    expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
   });
 
@@ -201,10 +202,10 @@ describe("quota counts are money:", () => {
       damage(bench.path);
       const store = await bench.open();
       expect(stateErrors(bench)).toEqual([expect.stringContaining("run: pacewatch quota BUDGET --used N")]);
-      expect(store.standing.quotas).toContainEqual(UNKNOWN);
+      expect(store.standing.quotas.lostHours).toEqual([COUNTED.hour]);
       expect(store.lostAtMs).toBeGreaterThan(0);
       await store.close();
-      expect((await bench.open()).standing.quotas).toContainEqual(UNKNOWN);
+      expect((await bench.open()).standing.quotas.lostHours).toEqual([COUNTED.hour]);
     },
   );
 
@@ -213,7 +214,7 @@ describe("quota counts are money:", () => {
     await aLife(bench);
     truncate(bench.path, 0);
     const store = await bench.open();
-    const used = { budget: "api", used: 7, nowMs: NOW_MS + 3_600_000 };
+    const used = { quota: API, used: 7, nowMs: NOW_MS + 3_600_000 };
     expect(setUsed(bench.path, used)).toContain("is in use by another pacewatch");
     await store.close();
     expect(setUsed(bench.path, used)).toBeUndefined();
@@ -224,7 +225,7 @@ describe("quota counts are money:", () => {
     await using bench = await StateBench.make();
     await aLife(bench);
     truncate(bench.path, 0);
-    const used = { budget: "api", used: 7, nowMs: NOW_MS + 3_600_000 };
+    const used = { quota: API, used: 7, nowMs: NOW_MS + 3_600_000 };
     expect(setUsed(bench.path, used)).toBeUndefined();
     expect(await usedOfTwo(bench)).toEqual(SAID_AND_UNKNOWN);
   });
@@ -238,16 +239,19 @@ describe("quota counts are money:", () => {
     const quotas = new Quotas(bench.clock, (await bench.open()).standing.quotas);
     bench.clock.stall(3_600_000);
     const limit = { most: 50, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
-    for (const budget of ["api", "ai"]) quotas.of(budget).change(limit);
+    for (const budget of ["api", "ai"]) quotas.of(budget, "requests").change(limit);
     return ["api", "ai"].map((budget) => {
-      const count = quotas.of(budget);
+      const count = quotas.of(budget, "requests");
       return { sent: count.used, unconfirmed: count.unconfirmed, isSpent: !count.hasRoomFor(1) };
     });
   }
 });
 
 describe("what is not in the file is not forgotten:", () => {
-  const HOUR = { hour: COUNTED.hour, requests: Infinity, unconfirmed: Infinity };
+  const ALL_USED: KeptQuotas = {
+    rows: [{ ...COUNTED, requests: Infinity, unconfirmed: Infinity }],
+    lostHours: [COUNTED.hour],
+  };
   const rows = [quotaRow(COUNTED)];
 
   /** A process that could not write the last of these batches; `ends` is how it went on. */
@@ -270,14 +274,10 @@ describe("what is not in the file is not forgotten:", () => {
       expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
     ]);
     expect(store.lostAtMs).toBe(NOW_MS);
-    const told = [
-      { budget: COUNTED.budget, ...HOUR },
-      { budget: "", ...HOUR },
-    ];
-    expect(store.standing.quotas).toEqual(expect.arrayContaining(told));
+    expect(store.standing.quotas).toEqual(ALL_USED);
     await store.close();
     bench.logged.length = 0;
-    expect((await bench.open()).standing.quotas).toEqual(expect.arrayContaining(told));
+    expect((await bench.open()).standing.quotas).toEqual(ALL_USED);
     expect(stateErrors(bench)).toEqual([]);
   });
 
@@ -289,12 +289,7 @@ describe("what is not in the file is not forgotten:", () => {
     expect(stateErrors(bench)).toEqual([
       expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
     ]);
-    expect(store.standing.quotas).toEqual(
-      expect.arrayContaining([
-        { budget: COUNTED.budget, ...HOUR },
-        { budget: "", ...HOUR },
-      ]),
-    );
+    expect(store.standing.quotas).toEqual(ALL_USED);
   });
 
   test("where it could be written again before the end, nothing is lost", async () => {
@@ -303,7 +298,7 @@ describe("what is not in the file is not forgotten:", () => {
       for (let batch = 0; batch < 2; batch += 1) file.write(batchAt(NOW_MS, { rows }));
     });
     expect(stateErrors(bench)).toEqual([]);
-    expect(store.standing.quotas).toEqual([COUNTED]);
+    expect(store.standing.quotas.rows).toEqual([COUNTED]);
   });
 
   test("a file that was deleted as a whole is told, and counts as used", async () => {
@@ -312,14 +307,14 @@ describe("what is not in the file is not forgotten:", () => {
     rmSync(bench.path);
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/^the state file was removed: .*quota/)]);
-    expect(store.standing.quotas).toEqual([{ budget: "", ...HOUR }]);
+    expect(store.standing.quotas).toEqual({ rows: [], lostHours: [COUNTED.hour] });
   });
 
   test("who deletes both files begins anew", async () => {
     await using bench = await StateBench.make();
     await aLife(bench, 1);
     for (const name of readdirSync(bench.directory)) rmSync(join(bench.directory, name));
-    expect((await bench.open()).standing.quotas).toEqual([]);
+    expect((await bench.open()).standing.quotas).toEqual(NOTHING_KEPT);
     expect(stateErrors(bench)).toEqual([]);
   });
 
@@ -328,15 +323,13 @@ describe("what is not in the file is not forgotten:", () => {
     const store = await aLifeThatFails(bench, (file, away) => {
       renameSync(away, bench.path);
       file.close();
-      const used = { budget: COUNTED.budget, used: 7, nowMs: NOW_MS };
+      const used = { quota: API, used: 7, nowMs: NOW_MS };
       expect(setUsed(bench.path, used)).toBeUndefined();
     });
-    expect(store.standing.quotas).toEqual(
-      expect.arrayContaining([
-        { budget: COUNTED.budget, hour: COUNTED.hour, requests: 7, unconfirmed: 0 },
-        { budget: "", ...HOUR },
-      ]),
-    );
+    expect(store.standing.quotas).toEqual({
+      rows: [{ ...COUNTED, requests: 7, unconfirmed: 0 }],
+      lostHours: [COUNTED.hour],
+    });
   });
 });
 

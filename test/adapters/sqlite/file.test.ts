@@ -277,7 +277,7 @@ describe("after a restart", () => {
     ];
     for (const row of rows) first.keepQuota(row);
     await first.close();
-    expect((await bench.open()).standing.quotas).toEqual(rows);
+    expect((await bench.open()).standing.quotas.rows).toEqual(rows);
   });
 
   test("what ten answers claimed to have cost, more than can be read again, is there as the most that can", async () => {
@@ -287,7 +287,7 @@ describe("after a restart", () => {
     first.keepQuota(row);
     await first.close();
     const { standing } = await bench.open();
-    expect(standing.quotas).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
+    expect(standing.quotas.rows).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
   });
 
   test("what holds a budget back is there as it was said last, and the pause of an upstream", async () => {
@@ -461,7 +461,7 @@ test.each([
   const record = bench.recordOf(store);
   store.readAfterTrouble(() => ({
     ...store.standing,
-    quotas: [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })],
+    quotas: { rows: [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })], lostHours: [] },
   }));
   bench.poll(record);
   await bench.written(1);

@@ -33,7 +33,7 @@ describe("a file of an older shape", () => {
     expect(database.prepare("SELECT * FROM quota_hours").all()).toEqual([
       { ...quotaRow(sampleQuotaRow()).columns, spent_eur: 0 },
     ]);
-    expect(readQuotas(database)).toEqual([sampleQuotaRow()]);
+    expect(readQuotas(database).rows).toEqual([sampleQuotaRow()]);
   });
 
   test("takes several steps at once, or none of them", () => {
@@ -51,7 +51,7 @@ test("a file of a version that never was is moved aside, and its quotas are kept
   store.keepQuota(COUNTED);
   await store.close();
   bench.change("DROP TABLE notices; PRAGMA user_version = 0");
-  expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+  expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
   expect(stateErrors(bench)).toEqual([
     expect.stringMatching(/^the state file is of a version that never was: it was moved to ".*-1"/),
   ]);

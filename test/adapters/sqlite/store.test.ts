@@ -200,8 +200,8 @@ test("nobody waits for a store that is stuck or down", async () => {
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  const quotas = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
-  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, quotas }));
+  const rows = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
+  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, quotas: { rows, lostHours: [] } }));
   let goesOn = 0;
   const waiting = [5, 6].map((requests) => {
     scene.store.keepQuota(sampleQuotaRow({ requests }));

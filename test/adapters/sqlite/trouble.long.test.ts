@@ -63,7 +63,7 @@ describe("a full disk", () => {
     disk.fill();
     const second = await bench.open();
     expect(second.isUp).toBe(false);
-    expect(second.standing.quotas).toEqual([COUNTED]);
+    expect(second.standing.quotas.rows).toEqual([COUNTED]);
     const record = bench.recordOf(second);
     expect(record.history.lastFailures).toHaveLength(1);
     disk.empty();

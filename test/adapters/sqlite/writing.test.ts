@@ -162,7 +162,7 @@ test("a row replaces the one with its key", () => {
   const { writer, query } = scene();
   const rows = [sampleQuotaRow({ requests: 5, unconfirmed: 1 }), sampleQuotaRow({ requests: 4 })];
   writer.write({ polls: [], rows: rows.map(quotaRow) });
-  expect(query("SELECT budget, hour, requests, unconfirmed FROM quota_hours")).toEqual([
+  expect(query('SELECT budget, counts AS "of", hour, requests, unconfirmed FROM quota_hours')).toEqual([
     sampleQuotaRow({ requests: 4 }),
   ]);
 });

@@ -3,13 +3,15 @@ import { describe, expect, test } from "vitest";
 import { JournaledLedger, type BudgetFile } from "../../../src/core/budget/journaled-ledger.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
-import type { QuotaRow } from "../../../src/core/budget/quota.ts";
+import type { QuotaKey, QuotaRow } from "../../../src/core/budget/quota.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import type { BudgetRecord } from "../../../src/core/budget/record.ts";
 import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
+const API = { budget: "api", of: "requests" } as const;
+const PAID = { budget: "paid", of: "money" } as const;
 
 /** What outlives a process, written as late as it is told to. */
 class Disk {
@@ -17,16 +19,17 @@ class Disk {
   readonly records = new Map<string, BudgetRecord>();
 
   write(rows: readonly QuotaRow[]): void {
-    for (const row of rows) this.#rows.set(`${row.budget} ${row.hour}`, row);
+    for (const row of rows) this.#rows.set(`${row.budget} ${row.of} ${row.hour}`, row);
   }
 
   get rows(): readonly QuotaRow[] {
     return [...this.#rows.values()];
   }
 
-  total(budget: string, what: "requests" | "unconfirmed" = "requests", fromHour = 0): number {
+  total({ budget, of }: QuotaKey, what: "requests" | "unconfirmed" = "requests", fromHour = 0): number {
     let total = 0;
-    for (const row of this.rows) if (row.budget === budget && row.hour >= fromHour) total += row[what];
+    for (const row of this.rows)
+      if (row.budget === budget && row.of === of && row.hour >= fromHour) total += row[what];
     return total;
   }
 }
@@ -92,7 +95,12 @@ class Process {
     ];
     const config = sampleConfig({ budgets, upstreams: [] });
     this.file = new SlowFile(disk);
-    this.inner = new LocalLedger(config, clock, new Quotas(clock, disk.rows), disk.records);
+    this.inner = new LocalLedger(
+      config,
+      clock,
+      new Quotas(clock, { rows: disk.rows, lostHours: [] }),
+      disk.records,
+    );
     this.ledger = new JournaledLedger(this.inner, this.file, clock);
   }
 
@@ -122,7 +130,7 @@ describe("a request that costs money", () => {
     const { disk, clock, start } = scene();
     const process = start();
     const lease = await process.granted("paid", 300);
-    const spent = (what: "requests" | "unconfirmed"): number => disk.total("paid spend", what);
+    const spent = (what: "requests" | "unconfirmed"): number => disk.total(PAID, what);
     expect([spent("requests"), spent("unconfirmed")]).toEqual([300, 300]);
     lease.settle("answered");
     process.file.finish();
@@ -146,7 +154,7 @@ describe("a request that costs money", () => {
     lease.charge(1_000);
     void process.file.written();
     process.file.finish();
-    expect(disk.total("paid spend")).toBe(1_000);
+    expect(disk.total(PAID)).toBe(1_000);
     expect(process.inner.restraint(["paid"], 1).isQuotaSpent).toBe(true);
   });
 
@@ -155,7 +163,7 @@ describe("a request that costs money", () => {
     await start().granted("paid", 300);
     clock.stall(2_000);
     const next = start();
-    expect(next.inner.quotas.of("paid spend")).toMatchObject({ used: 300, unconfirmed: 300 });
+    expect(next.inner.quotas.of("paid", "money")).toMatchObject({ used: 300, unconfirmed: 300 });
     await next.granted("paid", 600);
     expect(await next.ledger.take(["paid"], 101)).toMatchObject({
       kind: "wait",
@@ -175,7 +183,7 @@ describe("a request of a budget with a quota", () => {
     expect([isGranted, inner.state("api")?.rates[0]?.leases]).toEqual([false, 0]);
     file.finish();
     await asked;
-    expect([isGranted, disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([true, 1, 1]);
+    expect([isGranted, disk.total(API), disk.total(API, "unconfirmed")]).toEqual([true, 1, 1]);
   });
 
   test("is confirmed once it has ended, and counts no more where nothing was sent", async () => {
@@ -183,11 +191,11 @@ describe("a request of a budget with a quota", () => {
     const process = start();
     (await process.granted()).settle("answered");
     process.file.finish();
-    expect([disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([1, 0]);
+    expect([disk.total(API), disk.total(API, "unconfirmed")]).toEqual([1, 0]);
     clock.stall(5_000);
     (await process.granted()).settle("unsent");
     process.file.finish();
-    expect([disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([1, 0]);
+    expect([disk.total(API), disk.total(API, "unconfirmed")]).toEqual([1, 0]);
   });
 
   test("that gets no lease is taken back at once", async () => {
@@ -199,7 +207,7 @@ describe("a request of a budget with a quota", () => {
     process.file.finish();
     expect(await second).toMatchObject({ kind: "wait", cause: "budget" });
     process.file.finish();
-    expect(disk.total("api")).toBe(1);
+    expect(disk.total(API)).toBe(1);
   });
 
   test("that was in flight at a kill is told apart for as long as it counts", async () => {
@@ -211,14 +219,14 @@ describe("a request of a budget with a quota", () => {
     await first.granted();
     for (let life = 0; life < 5; life += 1) {
       const { inner, file } = start();
-      expect(inner.quotas.of("api")).toMatchObject({ used: 2, unconfirmed: 1 });
+      expect(inner.quotas.of("api", "requests")).toMatchObject({ used: 2, unconfirmed: 1 });
       void file.written();
       file.finish();
     }
     const next = start();
     clock.stall(101 * HOUR_MS);
-    expect(next.inner.quotas.of("api")).toMatchObject({ used: 0, unconfirmed: 0 });
-    expect(disk.total("api")).toBe(2);
+    expect(next.inner.quotas.of("api", "requests")).toMatchObject({ used: 0, unconfirmed: 0 });
+    expect(disk.total(API)).toBe(2);
   });
 
   test("is not asked for beyond the quota, also by two at once", async () => {
@@ -230,10 +238,10 @@ describe("a request of a budget with a quota", () => {
     const decisions = await Promise.all(asked.map((each) => Promise.resolve(each)));
     expect(decisions).toMatchObject([{ kind: "granted" }, { kind: "wait", cause: "quota", budget: "api" }]);
     file.finish();
-    expect(disk.total("api")).toBe(1);
+    expect(disk.total(API)).toBe(1);
     for (let life = 0; life < 5; life += 1) {
       expect(await start().ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
-      expect(disk.total("api")).toBe(1);
+      expect(disk.total(API)).toBe(1);
     }
   });
 });
@@ -243,7 +251,7 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
   function passHours(process: Process, clock: VirtualClock, hours: number): void {
     for (let passed = 0; passed < hours * 12; passed += 1) {
       clock.stall(HOUR_MS / 12);
-      process.inner.usedOf("api");
+      process.inner.usedOf(API);
     }
   }
 
@@ -261,11 +269,11 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     (await process.granted()).settle("answered");
     passHours(process, clock, 1);
     write(process);
-    expect(disk.total("api")).toBe(1);
+    expect(disk.total(API)).toBe(1);
     clock.stall(20 * HOUR_MS);
-    expect(start().inner.usedOf("api")).toBe(1);
+    expect(start().inner.usedOf(API)).toBe(1);
     clock.stall(100 * HOUR_MS);
-    expect(start().inner.usedOf("api")).toBe(0);
+    expect(start().inner.usedOf(API)).toBe(0);
   });
 
   test("counts what was sent before the time was known, and forgets what an earlier process sent", async () => {
@@ -273,18 +281,18 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
     const realMs = 1_790_000_000_000;
     const hour = Math.floor(realMs / HOUR_MS) - 1;
-    disk.write([{ budget: "api", hour, requests: 50, unconfirmed: 0 }]);
+    disk.write([{ ...API, hour, requests: 50, unconfirmed: 0 }]);
     const process = new Process(disk, clock, 100);
     clock.stall(120_000);
     (await process.granted()).settle("answered");
     clock.stepWall(realMs);
     passHours(process, clock, 1);
-    expect(process.inner.usedOf("api")).toBe(51);
+    expect(process.inner.usedOf(API)).toBe(51);
     write(process);
-    expect(disk.total("api", "requests", hour)).toBe(51);
-    expect(disk.total("api")).toBe(51);
+    expect(disk.total(API, "requests", hour)).toBe(51);
+    expect(disk.total(API)).toBe(51);
     clock.stall(110 * HOUR_MS);
-    expect(process.inner.usedOf("api")).toBe(0);
+    expect(process.inner.usedOf(API)).toBe(0);
   });
 });
 
@@ -301,7 +309,7 @@ describe("a quota of a process that was killed before it believed the time", () 
       (await process.granted()).settle("answered");
       process.file.finish();
     }
-    expect(disk.total("api")).toBe(2);
+    expect(disk.total(API)).toBe(2);
     return disk;
   }
 
@@ -310,14 +318,14 @@ describe("a quota of a process that was killed before it believed the time", () 
     const clock = new VirtualClock({ nowMs: 0, wallMs: TODAY_MS });
     for (let life = 0; life < 3; life += 1) {
       const { inner, file } = new Process(disk, clock, 100);
-      expect(inner.usedOf("api")).toBe(2);
+      expect(inner.usedOf(API)).toBe(2);
       void file.written();
       file.finish();
-      expect(disk.total("api", "requests", today)).toBe(2);
+      expect(disk.total(API, "requests", today)).toBe(2);
     }
     const last = new Process(disk, clock, 100);
     clock.stall(102 * HOUR_MS);
-    expect(last.inner.usedOf("api")).toBe(0);
+    expect(last.inner.usedOf(API)).toBe(0);
   });
 
   test("counts where the next life begins in 1970 too, and the clock is set while it runs", async () => {
@@ -326,17 +334,17 @@ describe("a quota of a process that was killed before it believed the time", () 
     const process = new Process(disk, clock, 100);
     clock.stepWall(TODAY_MS);
     process.inner.quotas.calendar.settle();
-    expect(process.inner.usedOf("api")).toBe(2);
+    expect(process.inner.usedOf(API)).toBe(2);
     void process.file.written();
     process.file.finish();
-    expect(disk.total("api", "requests", today)).toBe(2);
+    expect(disk.total(API, "requests", today)).toBe(2);
   });
 
   test("is used up where nobody knows what was counted", () => {
     const disk = new Disk();
-    disk.write([{ budget: "api", hour: 0, requests: Infinity, unconfirmed: Infinity }]);
+    disk.write([{ ...API, hour: 0, requests: Infinity, unconfirmed: Infinity }]);
     const { inner, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
-    expect(inner.usedOf("api")).toBe(100);
+    expect(inner.usedOf(API)).toBe(100);
     void file.written();
     file.finish();
     expect(disk.rows.map(({ hour, requests }) => [hour, requests])).toEqual([
@@ -365,12 +373,12 @@ test("a budget that gets a spend while a request waits for the file has that in 
   const budgets = [sampleBudget({ quota, spend: { ...quota, most: 1_000 } })];
   inner.change(sampleConfig({ budgets, upstreams: [] }));
   for (let batch = 0; batch < 2; batch += 1) {
-    expect(disk.total("api spend")).toBe(0);
+    expect(disk.total({ budget: "api", of: "money" })).toBe(0);
     file.finish();
     await settle();
   }
   expect(await asked).toMatchObject({ kind: "granted" });
-  expect([disk.total("api"), disk.total("api spend")]).toEqual([1, 300]);
+  expect([disk.total(API), disk.total({ budget: "api", of: "money" })]).toEqual([1, 300]);
 });
 
 test("a refusal pauses whoever asks through the file, and its end is told to who waits", async () => {
@@ -464,14 +472,14 @@ test("whenever it is killed, none that was sent is missing, and too many are onl
           process = start();
         }
         await settle();
-        const total = disk.total("api");
+        const total = disk.total(API);
         expect(total).toBeGreaterThanOrEqual(sentAtMs.length);
         const most = sentAtMs.length + asking + takenBack.before + takenBack.since + spare;
         expect(total).toBeLessThanOrEqual(Math.min(most, quotaRequests));
-        expect(disk.total("api", "unconfirmed")).toBeLessThanOrEqual(total);
+        expect(disk.total(API, "unconfirmed")).toBeLessThanOrEqual(total);
         // Nor does any of them leave the quota too early.
         const fromHour = Math.floor(clock.wallNow() / HOUR_MS) - 1;
-        expect(disk.total("api", "requests", fromHour)).toBeGreaterThanOrEqual(
+        expect(disk.total(API, "requests", fromHour)).toBeGreaterThanOrEqual(
           sentAtMs.filter((atMs) => atMs >= fromHour * HOUR_MS).length,
         );
       }

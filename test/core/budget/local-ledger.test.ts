@@ -64,18 +64,18 @@ test("a budget that leaves the config and comes back goes on counting its quota"
   const ledger = new LocalLedger(
     withQuota,
     clock,
-    new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 1 })]),
+    new Quotas(clock, { rows: [sampleQuotaRow({ hour: 0, requests: 1 })], lostHours: [] }),
   );
-  expect(ledger.usedOf("api")).toBe(1);
+  expect(ledger.usedOf({ budget: "api", of: "requests" })).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
-  expect(ledger.usedOf("api")).toBe(1);
+  expect(ledger.usedOf({ budget: "api", of: "requests" })).toBe(1);
 });
 
 test("a budget that a reload adds takes up what the state file knows of it", () => {
   const clock = new VirtualClock({ wallMs: 0 });
   const quota = { most: 2, perMs: 2_592_000_000, onExhaust: "stop" } as const;
-  const known = new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 2 })]);
+  const known = new Quotas(clock, { rows: [sampleQuotaRow({ hour: 0, requests: 2 })], lostHours: [] });
   const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));
   expect(ledger.restraint(["api"]).isQuotaSpent).toBe(true);

@@ -1,21 +1,23 @@
 import { expect, test } from "vitest";
-import { type HourCount, NOBODY_KNOWS, QuotaCount } from "../../../src/core/budget/quota.ts";
+import { type HourCount, NOBODY_KNOWS, QuotaCount, type QuotaRow } from "../../../src/core/budget/quota.ts";
 import { HOUR_MS } from "../../../src/core/time/duration.ts";
 
+const API = { budget: "api", of: "requests" } as const;
 const DAY_MS = 24 * HOUR_MS;
 const LIMIT = { most: 1_000, perMs: DAY_MS, onExhaust: "stop" } as const;
 
 /** A quota of a day at seven o'clock, and what the file was told of it. */
 class Scene {
   nowMs = 7 * HOUR_MS;
-  readonly told: HourCount[] = [];
+  readonly told: QuotaRow[] = [];
   readonly count: QuotaCount;
 
   constructor(restored: readonly HourCount[] = []) {
     this.count = new QuotaCount(
+      API,
       () => this.nowMs,
       restored,
-      (count) => void this.told.push(count),
+      (told) => void this.told.push(told),
     );
     this.count.change(LIMIT);
     this.told.length = 0;
@@ -26,7 +28,12 @@ class Scene {
   }
 }
 
-const row = (hour: number, requests: number, unconfirmed = 0): HourCount => ({ hour, requests, unconfirmed });
+const row = (hour: number, requests: number, unconfirmed = 0): QuotaRow => ({
+  ...API,
+  hour,
+  requests,
+  unconfirmed,
+});
 
 test("requests count for the whole window, rounded up to whole hours", () => {
   const scene = new Scene();
@@ -92,7 +99,7 @@ test("the file is told of a request when it begins, unconfirmed, and again when 
 test("those that an earlier process may have sent stay apart from those that are in flight", () => {
   const scene = new Scene([row(5, 3, 1), row(6, 2, 2)]);
   scene.count.send(1);
-  expect(scene.count.counts).toEqual([row(5, 3, 1), row(6, 2, 2), row(7, 1, 1)]);
+  expect(scene.count.rows).toEqual([row(5, 3, 1), row(6, 2, 2), row(7, 1, 1)]);
   expect([scene.count.used, scene.count.unconfirmed]).toEqual([6, 3]);
   scene.nowMs = 6 * HOUR_MS + DAY_MS;
   expect([scene.count.used, scene.count.unconfirmed]).toEqual([3, 2]);
@@ -121,7 +128,7 @@ test("where the calendar is set, what this process sent is counted later, and wh
   const request = scene.count.send(1);
   scene.nowMs += 3 * HOUR_MS;
   scene.count.calendarSet(3 * HOUR_MS, scene.nowMs);
-  expect(scene.count.counts).toEqual([row(7, 10), row(10, 2, 1)]);
+  expect(scene.count.rows).toEqual([row(7, 10), row(10, 2, 1)]);
   scene.count.end(request, 0);
   expect(scene.told.at(-1)).toEqual(row(10, 1));
   expect(scene.told).toContainEqual(row(7, 10));

@@ -60,7 +60,7 @@ export function spentIn(folder: ConfigFolder): Spent {
   try {
     const row = database
       .prepare(
-        "SELECT sum(requests) AS counted, sum(unconfirmed) AS unconfirmed FROM quota_hours WHERE budget = 'api spend'",
+        "SELECT sum(requests) AS counted, sum(unconfirmed) AS unconfirmed FROM quota_hours WHERE budget = 'api' AND counts = 'money'",
       )
       .get();
     return {

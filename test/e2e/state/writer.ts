@@ -30,10 +30,10 @@ const config = sampleConfig({
 const quotas = new Quotas(systemClock, store.standing.quotas);
 const inner = new LocalLedger(config, systemClock, quotas);
 const ledger = new JournaledLedger(inner, store, systemClock);
-store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.rows }));
+store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.kept }));
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
-const { used, unconfirmed } = quotas.of("api");
+const { used, unconfirmed } = quotas.of("api", "requests");
 process.stdout.write(`restored ${history.lastPolls.length} ${used} ${unconfirmed}\n`);
 
 let polls = 0;

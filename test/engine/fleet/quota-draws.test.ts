@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { QuotaCount } from "../../../src/core/budget/quota.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import { QuotaDraws } from "../../../src/engine/fleet/quota-draws.ts";
 import { VirtualBoards } from "../../support/fleet-world.ts";
@@ -8,9 +9,8 @@ import { VirtualClock } from "../../support/virtual/clock.ts";
 const HOUR_MS = 3_600_000;
 /** A poll in each half hour may cost 100, and does cost 10. */
 const [MOST, COST] = [100, 10];
-const POLL = { quota: "api spend", budget: "api", units: MOST };
 
-type Replica = { readonly draws: QuotaDraws; readonly quotas: Quotas };
+type Replica = { readonly draws: QuotaDraws; readonly count: QuotaCount };
 
 function openReplica(
   clock: VirtualClock,
@@ -32,21 +32,20 @@ function openReplica(
       throw error;
     },
   });
-  return { draws, quotas };
+  return { draws, count: quotas.of("api", "money") };
 }
 
 /** As a replica does it: draws ahead with its beats, and sends where that is drawn. */
 async function pollEachHalfHour(
-  { draws, quotas }: Replica,
+  { draws, count }: Replica,
   clock: VirtualClock,
   polls: number,
 ): Promise<number> {
   let sent = 0;
   for (let poll = 0; poll < polls; poll += 1) {
-    await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
-    if (draws.isDrawn(POLL)) {
+    await Promise.all([draws.draw(count), clock.advance(10)]);
+    if (draws.isDrawn({ count, units: MOST })) {
       sent += 1;
-      const count = quotas.of(POLL.quota);
       count.end(count.send(MOST), COST);
     }
     await clock.advance(HOUR_MS / 2);
@@ -69,8 +68,8 @@ test("what was drawn for an hour and not used goes back, so that the quota lasts
   expect(sent * COST).toBeGreaterThan(most - 4 * MOST);
   expect(sent * COST).toBeLessThanOrEqual(most);
   const next = openReplica(clock, boards, most);
-  await Promise.all([next.draws.draw(POLL.quota), clock.advance(10)]);
-  expect(next.quotas.of(POLL.quota).used).toBeGreaterThanOrEqual(sent * COST);
+  await Promise.all([next.draws.draw(next.count), clock.advance(10)]);
+  expect(next.count.used).toBeGreaterThanOrEqual(sent * COST);
 });
 
 test("where each replica has a part, used is what all have drawn; where one holds the budget, what it has sent", async () => {
@@ -82,25 +81,23 @@ test("where each replica has a part, used is what all have drawn; where one hold
   ] as const) {
     const boards = new VirtualBoards(clock);
     const replicas = names.map((name) => openReplica(clock, boards, 100_000, name));
-    for (const { draws } of replicas) await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
+    for (const { draws, count } of replicas) await Promise.all([draws.draw(count), clock.advance(10)]);
     const [first] = replicas;
-    const count = first?.quotas.of(POLL.quota);
-    count?.end(count.send(MOST), COST);
-    for (const { draws } of replicas) await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
-    expect(first?.draws.usedOf(POLL.quota)).toBe(used);
-    expect(first?.draws.usedOf("of nothing")).toBeUndefined();
+    first?.count.end(first.count.send(MOST), COST);
+    for (const { draws, count } of replicas) await Promise.all([draws.draw(count), clock.advance(10)]);
+    expect(first?.draws.usedOf(first.count)).toBe(used);
+    expect(first?.draws.usedOf(new Quotas(clock).of("nobody", "money"))).toBeUndefined();
   }
 });
 
 test("whatever is polled between two beats was drawn before it, and not with each beat anew", async () => {
   const clock = new VirtualClock();
   const boards = new VirtualBoards(clock);
-  const { draws, quotas } = openReplica(clock, boards, 1_000_000, "", { perSecond: 10, most: 1 });
-  const count = quotas.of(POLL.quota);
+  const { draws, count } = openReplica(clock, boards, 1_000_000, "", { perSecond: 10, most: 1 });
   for (let beat = 0; beat < 100; beat += 1) {
-    await Promise.all([draws.draw(POLL.quota), clock.advance(2_000)]);
+    await Promise.all([draws.draw(count), clock.advance(2_000)]);
     for (let poll = 0; poll < 20; poll += 1) {
-      expect(draws.isDrawn({ ...POLL, units: 1 })).toBe(true);
+      expect(draws.isDrawn({ count, units: 1 })).toBe(true);
       count.end(count.send(1), 1);
     }
   }
@@ -109,27 +106,26 @@ test("whatever is polled between two beats was drawn before it, and not with eac
 
 test("a quota is used up to its last request", async () => {
   const clock = new VirtualClock();
-  const { draws, quotas } = openReplica(clock, new VirtualBoards(clock), 5, "", { perSecond: 0, most: 1 });
-  const count = quotas.of(POLL.quota);
+  const { draws, count } = openReplica(clock, new VirtualBoards(clock), 5, "", { perSecond: 0, most: 1 });
   let sent = 0;
   for (let beat = 0; beat < 10; beat += 1) {
-    await Promise.all([draws.draw(POLL.quota), clock.advance(2_000)]);
-    if (!draws.isDrawn({ ...POLL, units: 1 })) continue;
+    await Promise.all([draws.draw(count), clock.advance(2_000)]);
+    if (!draws.isDrawn({ count, units: 1 })) continue;
     count.end(count.send(1), 1);
     sent += 1;
   }
   expect(sent).toBe(5);
-  expect(draws.isSpent({ ...POLL, units: 1 })).toBe(true);
+  expect(draws.isSpent({ count, units: 1 })).toBe(true);
 });
 
 test("however many want more of a quota at once, the board is asked for them all together", async () => {
   const callsOf = async (askers: number): Promise<number> => {
     const clock = new VirtualClock();
     const boards = new VirtualBoards(clock);
-    const { draws } = openReplica(clock, boards, 1_000);
-    const asked = Array.from({ length: askers }, () => draws.draw(POLL.quota));
+    const { draws, count } = openReplica(clock, boards, 1_000);
+    const asked = Array.from({ length: askers }, () => draws.draw(count));
     await Promise.all([...asked, clock.advance(10)]);
-    expect(draws.isDrawn(POLL)).toBe(true);
+    expect(draws.isDrawn({ count, units: MOST })).toBe(true);
     return boards.calls;
   };
   expect(await callsOf(5)).toBe(await callsOf(1));

@@ -5,7 +5,6 @@ import type { Exchange, Observation } from "../../../src/core/exchange/exchange.
 import type { Price } from "../../../src/core/config/price.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { UpstreamPauses } from "../../../src/core/budget/pauses.ts";
-import { spendOf } from "../../../src/core/budget/quotas.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
 import { Poller } from "../../../src/engine/poll/poller.ts";
@@ -429,7 +428,7 @@ test.each([
   }
   expect(probe.sentAtMs).toHaveLength(1);
   expect(next.sentAtMs).toHaveLength(before.spent === 1_000 ? 1 : 0);
-  expect(ledger.usedOf(spendOf("api"))).toBe(before.spent);
+  expect(ledger.usedOf({ budget: "api", of: "money" })).toBe(before.spent);
 });
 
 test("a slot that one of several budgets held back says which one", async () => {
