@@ -8,7 +8,6 @@ import { defineConfig, type OxlintConfig } from "oxlint";
 const CORE: readonly (readonly string[])[] = [
   ["text", "time"],
   ["exchange", "schedule"],
-  ["contract"],
   ["config", "advice", "answer"],
   ["refusal"],
   ["poll"],
@@ -24,7 +23,7 @@ const CORE: readonly (readonly string[])[] = [
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   files: [["."]],
   adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
-  config: [["read"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
+  config: [["read", "contract"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
   engine: [["poll", "fleet", "receivers"], ["notify"]],
   http: [["guards", "page"], ["routes"], ["server"]],
 };

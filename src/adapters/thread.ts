@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import { type ResourceLimits, Worker } from "node:worker_threads";
 
 export type ThreadOptions = {
   readonly name: string;
@@ -6,14 +6,17 @@ export type ThreadOptions = {
   /** Runs at a lower priority than the polling thread. */
   readonly canWait: boolean;
   readonly data?: Readonly<Record<string, unknown>>;
+  /** It ends with an error where it needs more. */
+  readonly resourceLimits?: ResourceLimits;
 };
 
 /** Runs one module in a thread, with the compile cache and an empty environment: keys may be in ours. */
-function startThread({ name, module, canWait, data }: ThreadOptions): Worker {
+function startThread({ name, module, canWait, data, resourceLimits = {} }: ThreadOptions): Worker {
   return new Worker(new URL("./thread-start.mjs", import.meta.url), {
     name,
     workerData: { ...data, canWait, module: module.href },
     env: {},
+    resourceLimits,
   });
 }
 
@@ -49,6 +52,16 @@ export class Thread {
       worker.once("exit", onExit);
       worker.postMessage(question, []);
     });
+  }
+
+  /** The CPU time that it took since it started; undefined where it has ended. */
+  async cpuMs(): Promise<number | undefined> {
+    try {
+      const used = await this.#worker?.cpuUsage();
+      return used && (used.user + used.system) / 1_000;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Ends it at once. From now on it does not keep the process alive, even if a disk does not let it end. */

@@ -2,23 +2,24 @@ import { parentPort } from "node:worker_threads";
 import { SecretFinder } from "../adapters/secrets/finder.ts";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { type Exchange, headerValue } from "../core/exchange/exchange.ts";
-import { type Expressions, openExpressions } from "../config/read/expressions.ts";
-import { hasExpressions } from "../core/poll/assertions.ts";
+import { lazyChecks } from "../config/checks.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { judge } from "../engine/poll/poll-once.ts";
 import type { LargeAnswer } from "./large-answers.ts";
 
-let expressions: Promise<Expressions> | undefined;
+const checksOf = lazyChecks();
 
 parentPort?.on("message", (answer: LargeAnswer) => void judged(answer));
 
-async function judged({ upstream, observation, large, times }: LargeAnswer): Promise<void> {
+async function judged({ upstream, observation, large, times, begun }: LargeAnswer): Promise<void> {
+  const checks = await checksOf(upstream.expect);
+  // To start and to load libraries is our own work.
+  const { user, system } = process.threadCpuUsage();
+  Atomics.store(begun, 0, Math.round((user + system) / 1_000));
   const finder = new SecretFinder(large.keys);
   const withoutKeys = (text: string): string => finder.hide(text);
   const exchange = decoded(observation.exchange, large.maxBytes, withoutKeys);
-  if (hasExpressions(upstream.expect)) expressions ??= openExpressions();
-  const matcher = (await expressions)?.matcher();
-  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times, matcher), []);
+  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times, checks), []);
 }
 
 function decoded(exchange: Exchange, maxBytes: number, withoutKeys: (text: string) => string): Exchange {

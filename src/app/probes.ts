@@ -5,7 +5,7 @@ import type { BodyMemory } from "../adapters/undici/body-memory.ts";
 import { openProbe, type ProbeOptions } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { type Config, type SecretSource, sourcesOf, type Upstream } from "../core/config/config.ts";
-import { hasExpressions } from "../core/poll/assertions.ts";
+import { needsChecks } from "../core/poll/assertions.ts";
 import type { Opened, Refused } from "../core/config/opened.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
@@ -111,7 +111,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
     credential: token.what?.read ?? credential?.what,
     token: token.what,
     memory: parts.memory,
-    handsOver: hasExpressions(upstream.expect),
+    handsOver: needsChecks(upstream.expect),
   });
 }
 

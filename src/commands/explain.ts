@@ -1,20 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
-import { openExpressions } from "../config/read/expressions.ts";
+import { lazyChecks } from "../config/checks.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../core/advice/limits.ts";
 import type { Expectation, Upstream } from "../core/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { type Stream, StreamFold } from "../core/exchange/stream.ts";
-import { hasExpressions } from "../core/poll/assertions.ts";
+import type { Checks } from "../core/poll/checks.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import { readValues } from "../core/poll/values.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { listing } from "../core/text/listing.ts";
-import type { Matcher } from "../core/text/matcher.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
 import { fileProblem } from "../files/regular-file.ts";
 import { adviceIn } from "../engine/poll/advice-in.ts";
@@ -48,8 +47,8 @@ export async function explain(command: ExplainCommand): Promise<number> {
     );
     return 1;
   }
-  const matcher = hasExpressions(expected.expect) ? (await openExpressions()).matcher() : undefined;
-  const explanation = explanationOf(answer, expected, command.wallNowMs, matcher);
+  const checks = await lazyChecks()(expected.expect);
+  const explanation = explanationOf(answer, expected, command.wallNowMs, checks);
   out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
   return 0;
 }
@@ -131,13 +130,13 @@ function explanationOf(
   { head, body }: Answer,
   { expect, values, stream }: Expected,
   wallNowMs: number,
-  matcher: Matcher | undefined,
+  checks: Checks,
 ): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, ...readAs(stream, body) } as const;
   const told = adviceIn(head, atMs, String);
-  const { outcome, detail, words, advice, json } = judgeExchange(exchange, expect, told, String, matcher);
+  const { outcome, detail, words, advice, json } = judgeExchange(exchange, expect, told, String, checks);
   return {
     ...(values && readValues(values, outcome, head, json, String)),
     status: head.status,

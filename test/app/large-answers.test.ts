@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { LargeAnswers } from "../../src/app/large-answers.ts";
 import { MOST_JSON_MARKS } from "../../src/core/exchange/bounds.ts";
+import type { BodyAssertion, Upstream } from "../../src/core/config/config.ts";
 import type { Observation } from "../../src/core/exchange/exchange.ts";
 import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../support/samples.ts";
@@ -72,19 +73,93 @@ test("an answer that comes while its thread is being ended for idleness is judge
   }
 });
 
-test("an expression is matched in the thread, and what would take too long there is told as not checked", async () => {
+const SCHEMA = new TextEncoder().encode('{"items":{"pattern":"^(?:a+)+$"}}');
+const contract = { text: new Uint8Array(new SharedArrayBuffer(SCHEMA.length)), digest: "any" };
+contract.text.set(SCHEMA);
+
+function asserting(assertion: Omit<BodyAssertion, "path">, json: boolean): Upstream {
+  const body = [{ path: json ? "" : undefined, ...assertion }];
+  return sampleUpstream({ expect: { status: [200], json, maxBodyBytes: MAX_BYTES, body } });
+}
+
+const WITH_EXPRESSION = asserting({ matches: "^all (?:systems )?operational" }, false);
+const WITH_SCHEMA = asserting({ jsonSchema: "contract.json", contract }, true);
+/** Would take longer than the universe is old. */
+const ENDLESS = `["${"a".repeat(100)}b"]`;
+
+test("expressions and JSON Schemas are checked in the thread", async () => {
   await using answers = new LargeAnswers(systemClock);
-  const judged = (pattern: string, text: string): Promise<PollResult> => {
-    const body = [{ path: undefined, matches: pattern }] as const;
-    const expected = { status: [200], json: false, maxBodyBytes: MAX_BYTES, body };
-    return answers.judge(sampleUpstream({ expect: expected }), observationOf(text), TIMES);
-  };
-  const hostile = "ab".repeat(500_000);
   const all = await Promise.all([
-    judged("^all (?:systems )?operational", "all operational"),
-    judged("^all", "outage"),
-    judged("(?:.{0,12}a.{0,12}){12}[^ab]", hostile),
+    answers.judge(WITH_EXPRESSION, observationOf("all operational"), TIMES),
+    answers.judge(WITH_EXPRESSION, observationOf("outage"), TIMES),
+    answers.judge(WITH_SCHEMA, observationOf('["aa"]'), TIMES),
+    answers.judge(WITH_SCHEMA, observationOf('["aa","b"]'), TIMES),
   ]);
-  expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "failed"]);
-  expect(all[2]?.poll.detail).toContain("matching its expression takes too many steps");
+  expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "ok", "failed"]);
+  expect(all[3]?.poll.detail).toBe('answered 200, but `/1` is "b", expected a text that matches "^(?:a+)+$"');
+});
+
+test("an answer that takes too much CPU time fails, what its head says holds, and those behind it are judged", async () => {
+  await using answers = new LargeAnswers(systemClock, { cpuMs: 50 });
+  let released = 0;
+  const judged = (text: string): Promise<PollResult> =>
+    answers.judge(
+      WITH_SCHEMA,
+      observationOf(text, () => (released += 1)),
+      TIMES,
+    );
+  const [first, endless, behind] = await Promise.all([judged('["a"]'), judged(ENDLESS), judged('["a"]')]);
+  expect([first.poll.outcome.kind, behind.poll.outcome.kind]).toEqual(["ok", "ok"]);
+  expect(endless.poll).toMatchObject({
+    outcome: { kind: "failed", reason: "assertion" },
+    detail: "its answer could not be checked in time, after it had answered 200",
+    head: { status: 200 },
+  });
+  expect(endless.advice).toEqual(first.advice);
+  expect(JSON.stringify(endless)).not.toContain(KEY);
+  expect(released).toBe(3);
+});
+
+test("that a thread gets no CPU is ours to tell, however long it takes, and another one judges what comes next", async () => {
+  const clock = new VirtualClock();
+  await using answers = new LargeAnswers(clock, { cpuMs: Infinity });
+  const judging = answers.judge(WITH_SCHEMA, observationOf(ENDLESS), TIMES);
+  await clock.advance(120_000);
+  expect((await judging).poll).toMatchObject({
+    outcome: { kind: "ours", reason: "suspended" },
+    detail: "the thread that judges answers stood still, after it had answered 200",
+  });
+  const { poll } = await answers.judge(WITH_SCHEMA, observationOf('["a"]'), TIMES);
+  expect(poll.outcome.kind).toBe("ok");
+});
+
+test("what needs more memory than the thread may take is ours to tell, and those behind it are judged", async () => {
+  await using answers = new LargeAnswers(systemClock, { heapMib: 24 });
+  const [large, behind] = await Promise.all([
+    answers.judge(UPSTREAM, observationOf(`[${"{},".repeat(MOST_JSON_MARKS / 2 - 1)}{}]`), TIMES),
+    answers.judge(UPSTREAM, observationOf("[]"), TIMES),
+  ]);
+  expect(large.poll).toMatchObject({
+    outcome: { kind: "ours", reason: "memory" },
+    detail: "judging its answer takes more memory than there is for it, after it had answered 200",
+  });
+  expect(behind.poll.outcome.kind).toBe("ok");
+});
+
+test("so many may wait: a further answer is not kept", async () => {
+  await using answers = new LargeAnswers(systemClock, { waiting: 2 });
+  let released = 0;
+  const all = await Promise.all(
+    [1, 2, 3].map(() =>
+      answers.judge(
+        UPSTREAM,
+        observationOf("[]", () => (released += 1)),
+        TIMES,
+      ),
+    ),
+  );
+  expect(all.map(({ poll }) => poll.outcome.reason)).toEqual(["", "", "memory"]);
+  expect(all[2]?.poll.detail).toBe("too many answers were waiting to be judged, after it had answered 200");
+  expect(released).toBe(3);
+  expect((await answers.judge(UPSTREAM, observationOf("[]"), TIMES)).poll.outcome.kind).toBe("ok");
 });

@@ -25,7 +25,6 @@ const FORBIDDEN: readonly (readonly [file: string, source: string])[] = [
   // and has an order of its own.
   ["src/core/in-no-room.ts", 'import "./time/clock.ts";'],
   ["src/core/time/looks-up.ts", 'import "../schedule/schedule.ts";'],
-  ["src/core/contract/looks-up.ts", 'import "../config/config.ts";'],
   ["src/core/advice/looks-up.ts", 'import "../budget/leases.ts";'],
   ["src/core/poll/looks-up.ts", 'import "../budget/leases.ts";'],
   ["src/core/fleet/looks-sideways.ts", 'import "../metrics/catalogue.ts";'],

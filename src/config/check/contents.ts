@@ -1,9 +1,9 @@
 /** What a config takes from other files: the JSON Schemas of its assertions, and the bodies that its polls send. */
 
-import type { BodyAssertion, RequestBody, Upstream } from "../../core/config/config.ts";
-import { readContract } from "../../core/contract/read.ts";
+import type { BodyAssertion, Contract, RequestBody, Upstream } from "../../core/config/config.ts";
 import { digestOf } from "../../files/mark.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
+import { openSchemaReader, type SchemaReading } from "../contract/schema-reader.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
 import type { Fault } from "../read/fault.ts";
 import { nameOfPath } from "../read/wording.ts";
@@ -15,7 +15,6 @@ import { plainOf } from "./plain.ts";
 
 const MOST_BYTES = { contract: 1024 * 1024, body: MOST_BODY_BYTES };
 
-type Contract = NonNullable<BodyAssertion["contract"]>;
 type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
 
 export type Contents = {
@@ -35,6 +34,7 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   let engine: Expressions | undefined;
+  let readSchema: ((document: unknown) => SchemaReading) | undefined;
   for (const { path, pattern } of named.expressions) {
     engine ??= await openExpressions();
     const fault = engine.faultOf(pattern);
@@ -56,8 +56,8 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
       bodies.set(file, { bytes, digest: digestOf(bytes) });
       continue;
     }
-    if (bytes.includes("pattern")) engine ??= await openExpressions();
-    const opened = contractIn(bytes, file, engine?.faultOf);
+    readSchema ??= await openSchemaReader();
+    const opened = contractIn(bytes, file, readSchema);
     faults.push(...opened.faults);
     warnings.push(...opened.warnings);
     if (opened.read !== undefined) contracts.set(file, opened.read);
@@ -82,12 +82,12 @@ export function withContents(upstream: Upstream, { contracts, bodies }: Contents
 function contractIn(
   bytes: Uint8Array,
   file: string,
-  patternFault: Expressions["faultOf"] | undefined,
+  readSchema: (document: unknown) => SchemaReading,
 ): { readonly read?: Contract; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
   // JSON is YAML, and this tells where something stands.
   const yaml = readYaml(bytes, file);
   if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
-  const reading = readContract(plainOf(yaml.tree, undefined, ""), patternFault);
+  const reading = readSchema(plainOf(yaml.tree, undefined, ""));
   if (reading.kind === "refused") {
     const complaints = reading.faults.map(({ path, atKey, message }) => {
       const name = path.length === 0 ? "the schema" : `"${nameOfPath(path)}"`;
@@ -99,7 +99,7 @@ function contractIn(
   const remark = "is a remark in draft 2020-12 and is not checked, here and elsewhere in this file";
   const warnings = first === undefined ? [] : [complainOfKey(first, `"${nameOfPath(first)}" ${remark}`)];
   return {
-    read: { digest: digestOf(bytes), rules: reading.contract },
+    read: { digest: digestOf(bytes), text: reading.text },
     faults: [],
     warnings: faultsOf(warnings, yaml),
   };

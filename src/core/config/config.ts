@@ -1,6 +1,5 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
-import type { Contract } from "../contract/contract.ts";
 import type { JsonScalar, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Price } from "./price.ts";
@@ -123,6 +122,9 @@ type Check = {
   readonly matches?: string | undefined;
 };
 
+/** A JSON Schema that was checked: JSON, in memory that threads share, and the digest of its file. */
+export type Contract = { readonly text: Uint8Array<SharedArrayBuffer>; readonly digest: string };
+
 export type BodyAssertion = Check & {
   /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
   readonly path: string | undefined;
@@ -140,7 +142,7 @@ export type BodyAssertion = Check & {
   /** Its file. */
   readonly jsonSchema?: string | undefined;
   /** What that says. Absent until it is read, and where a config is read without all of its files. */
-  readonly contract?: { readonly rules: Contract; readonly digest: string } | undefined;
+  readonly contract?: Contract | undefined;
 };
 
 /** The name is in lower case. */

@@ -53,6 +53,16 @@ export function bytesForWaiting(memoryBytes: number): number {
 }
 
 /**
+ * Judging in a thread, which is ended where one answer takes more: libraries match expressions and JSON Schemas, and none
+ * counts its steps. A bound of CPU time, as a machine that stands still is not the answer's fault. 750,000 marks of JSON
+ * and what they are judged by fit into that heap. So many answers may wait, each of 64 KiB or with a part of the memory
+ * for bodies.
+ */
+export const JUDGING_CPU_MS = 3_000;
+export const JUDGING_HEAP_MIB = 192;
+export const MOST_TO_JUDGE = 500;
+
+/**
  * No provider that is known speaks of more than a dozen limits in one answer: longer lists are not read, and of more
  * limits the rest is left out. So no answer can make us compare many.
  */

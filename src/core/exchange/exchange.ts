@@ -64,6 +64,9 @@ export type WireFault =
   | "memory"
   | "bug";
 
+/** An answer came, and was not judged: it takes too long, needs too much memory, or we stood still. */
+export type Unjudged = "assertion" | "memory" | "suspended";
+
 /** An answer as it came: it may hold our key. */
 export type Exchange =
   | {
@@ -75,7 +78,7 @@ export type Exchange =
     }
   | {
       readonly kind: "broken";
-      readonly fault: WireFault;
+      readonly fault: WireFault | Unjudged;
       /** For people: one line, escaped and capped, without secrets. */
       readonly detail: string;
       /** Whether any byte of the request may have reached the upstream. */
@@ -97,7 +100,7 @@ export type Observation = {
   readonly stream?: StreamMeasures | undefined;
 };
 
-/** A body that is too large for the polling thread: it is still encoded, and another thread judges it. */
+/** A body that may take too long for the polling thread: it is still encoded, and another thread judges it. */
 export type LargeBody = {
   /** Decoded, it may be as large as this. */
   readonly maxBytes: number;

@@ -1,15 +1,6 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
 import type { BodyAssertion, Expectation, HeaderAssertion } from "../config/config.ts";
-import {
-  type Broken,
-  judgeByContract,
-  MOST_LEVELS_JUDGED,
-  MOST_STEPS,
-  type Steps,
-} from "../contract/judge.ts";
-import type { Rule } from "../contract/contract.ts";
-import { brokenInWords } from "../contract/words.ts";
 import { type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import {
   counted,
@@ -24,22 +15,16 @@ import {
 import { pointerTo, valueAt } from "../exchange/json-pointer.ts";
 import type { Part } from "../exchange/stream.ts";
 import { oneLine } from "../text/escape.ts";
-import type { Matcher } from "../text/matcher.ts";
+import type { Broken, Checks } from "./checks.ts";
 
 const MOST_SHOWN_CHARACTERS = 60;
 const MOST_PATH_CHARACTERS = 120;
 
-/** Whether an answer must be matched with an expression, which may take long. */
-export function hasExpressions({ body = [], headers = [] }: Pick<Expectation, "body" | "headers">): boolean {
+/** Whether an answer must be judged by an expression or a JSON Schema, which may take long. */
+export function needsChecks({ body = [], headers = [] }: Pick<Expectation, "body" | "headers">): boolean {
   if ([...body, ...headers].some(({ matches }) => matches !== undefined)) return true;
-  return body.some(({ contract }) => contract?.rules.some((rules) => rules.some(isExpression)));
+  return body.some(({ jsonSchema }) => jsonSchema !== undefined);
 }
-
-function isExpression(rule: Rule): boolean {
-  return rule.kind === "pattern" || (rule.kind === "properties" && rule.matching.length > 0);
-}
-
-const TOO_MANY_STEPS = "matching its expression takes too many steps";
 
 /** What is looked at: all of an answer, or a part of a stream. */
 export type Looks = {
@@ -53,21 +38,19 @@ export function unmetInBody(
   assertions: readonly BodyAssertion[],
   { json, text }: Looks,
   withoutKeys: WithoutKeys,
-  matcher: Matcher,
+  checks: Checks,
 ): string | undefined {
-  const steps: Steps = { left: MOST_STEPS };
   for (const assertion of assertions) {
     const { path, of, isCredit, jsonSchema } = assertion;
     const found = (what: unknown): string =>
       isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
     const value = path === undefined ? text(of) : valueAt(json(of), path);
     if (jsonSchema !== undefined) {
-      const unmet = unmetBySchema(assertion, value, steps, { found, withoutKeys, matcher });
+      const unmet = unmetBySchema(assertion, value, { found, withoutKeys, checks });
       if (unmet !== undefined) return unmet;
       continue;
     }
-    const expected = unmetBy(value, assertion, matcher);
-    if (expected === TOO_MANY_STEPS) return `${placeOf(path, of)} could not be checked: ${expected}`;
+    const expected = unmetBy(value, assertion, checks);
     if (expected !== undefined) return `${placeOf(path, of)} is ${found(value)}, expected ${expected}`;
   }
   return undefined;
@@ -88,46 +71,42 @@ function placeOf(pointer: string | undefined, of?: Part): string {
 type Showing = {
   readonly found: (value: unknown) => string;
   readonly withoutKeys: WithoutKeys;
-  readonly matcher: Matcher;
+  readonly checks: Checks;
 };
-
-const MORE_THAN_IS_DONE = `its schema takes more than ${MOST_STEPS} steps or ${MOST_LEVELS_JUDGED} levels`;
 
 function unmetBySchema(
   { path = "", jsonSchema: file = "", contract }: BodyAssertion,
   value: unknown,
-  steps: Steps,
-  { found, withoutKeys, matcher }: Showing,
+  { found, withoutKeys, checks }: Showing,
 ): string | undefined {
   const at = placeOf(path);
   if (contract === undefined) return `${at} could not be checked: ${file} was not read`;
   if (value === undefined) return `${at} is missing, expected ${existenceInWords(true)}`;
-  const broken = judgeByContract(contract.rules, value, steps, matcher);
-  if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
+  const broken = checks.brokenBy(contract, value);
   if (broken === undefined) return undefined;
+  if (broken.kind === "unchecked") return `${at} could not be checked: ${broken.why}`;
   const inside = withoutKeys(oneLine(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS));
-  const place = `${broken.isName === true ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
-  return `${place} is ${found(broken.value)}, expected ${brokenInWords(broken)}`;
+  const place = `${broken.isName ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
+  return `${place} is ${found(broken.value)}, expected ${broken.expected}`;
 }
 
 /** Before a pointer is made of them: it would hide a key that has a slash. */
-function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly (string | number)[] {
+function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly string[] {
   return path
-    .toReversed()
     .slice(0, MOST_PATH_CHARACTERS / 2)
-    .map((step) => (typeof step === "string" ? withoutKeys(step.slice(0, 2 * MOST_PATH_CHARACTERS)) : step));
+    .map((step) => withoutKeys(step.slice(0, 2 * MOST_PATH_CHARACTERS)));
 }
 
 /** The value of a header may be a session or a key, so it is never shown. */
 export function unmetInHeaders(
   assertions: readonly HeaderAssertion[],
   headers: Headers,
-  matcher: Matcher,
+  checks: Checks,
 ): string | undefined {
   for (const assertion of assertions) {
     const { name } = assertion;
     const value = headerValue(headers, name);
-    const expected = unmetBy(value, assertion, matcher);
+    const expected = unmetBy(value, assertion, checks);
     if (expected === undefined) continue;
     const found = value === undefined ? "missing" : `a text of ${counted(value.length, "character")}`;
     return `the header \`${name}\` is ${found}, expected ${expected}`;
@@ -136,11 +115,7 @@ export function unmetInHeaders(
 }
 
 /** Says in words which value was expected. */
-function unmetBy(
-  value: unknown,
-  assertion: Omit<BodyAssertion, "path">,
-  matcher: Matcher,
-): string | undefined {
+function unmetBy(value: unknown, assertion: Omit<BodyAssertion, "path">, checks: Checks): string | undefined {
   const { exists = true, equals, oneOf, type, min, max, minItems, maxItems } = assertion;
   const values = equals === undefined ? oneOf : [equals];
   if (values !== undefined) return values.some((each) => each === value) ? undefined : valuesInWords(values);
@@ -165,8 +140,7 @@ function unmetBy(
     return holds ? undefined : `a text without ${JSON.stringify(lacks)}`;
   }
   if (matches !== undefined) {
-    const holds = text !== undefined && matcher.matches(matches, text);
-    if (holds === undefined) return TOO_MANY_STEPS;
+    const holds = text !== undefined && checks.matches(matches, text);
     return holds ? undefined : `a text that matches ${JSON.stringify(matches)}`;
   }
   return (value !== undefined) === exists ? undefined : existenceInWords(exists);

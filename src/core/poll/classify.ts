@@ -14,9 +14,9 @@ import { recogniseInJson } from "../refusal/envelope.ts";
 import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
 import { wallHeader } from "../refusal/walls.ts";
 import { type Looks, unmetInBody, unmetInHeaders } from "./assertions.ts";
+import { type Checks, NO_CHECKS } from "./checks.ts";
 import { askedWait, withRequestedPause } from "./requested-pause.ts";
 import { type Recognition, SAYS, STATUS_MEANINGS } from "../refusal/rules.ts";
-import { type Matcher, NO_MATCHER } from "../text/matcher.ts";
 import { counted } from "../exchange/json-value.ts";
 import { oneLine } from "../text/escape.ts";
 import { HOUR_MS, DAY_MS } from "../time/duration.ts";
@@ -30,7 +30,7 @@ type Question = {
   readonly withoutKeys: WithoutKeys;
   readonly json: (of?: Part) => JsonBody;
   readonly facts: () => Facts;
-  readonly matcher: Matcher;
+  readonly checks: Checks;
 };
 
 type Classification = {
@@ -54,7 +54,7 @@ export function judgeExchange(
   expect: Expectation,
   told: ToldByHeaders | undefined,
   withoutKeys: WithoutKeys,
-  matcher: Matcher = NO_MATCHER,
+  checks: Checks = NO_CHECKS,
 ): Judgement {
   const read = new Map<Part, JsonBody>();
   const json = (of: Part = "last"): JsonBody => {
@@ -65,7 +65,7 @@ export function judgeExchange(
   const facts = once((): Facts =>
     exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
   );
-  const question = { exchange, expect, told, withoutKeys, json, facts, matcher };
+  const question = { exchange, expect, told, withoutKeys, json, facts, checks };
   const classification = classify(question);
   const advice = told && withRequestedPause(told, classification.outcome, facts);
   return { ...classification, advice, json };
@@ -149,7 +149,7 @@ function isNoContent(stream: StreamRead | undefined): boolean {
 
 function classifyExpected(
   exchange: Answered,
-  { expect, withoutKeys, json, facts, matcher }: Question,
+  { expect, withoutKeys, json, facts, checks }: Question,
 ): Classification {
   const { head, body, stream } = exchange;
   const { status } = head;
@@ -168,10 +168,10 @@ function classifyExpected(
     },
     text: (of = "last") => new TextDecoder().decode(partOf(exchange, of)),
   };
-  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers, matcher);
+  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers, checks);
   if (NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
   const ofBody = (): string | undefined =>
-    ofHeaders ?? (expect.body && unmetInBody(expect.body, looks, withoutKeys, matcher));
+    ofHeaders ?? (expect.body && unmetInBody(expect.body, looks, withoutKeys, checks));
   const flaw = stream && flawOf(stream);
   if (!expect.json && flaw === undefined) return asserted(ofBody());
   const read = json();

@@ -4,8 +4,8 @@ import type { Exchange, Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
-import type { Matcher } from "../../core/text/matcher.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { Checks } from "../../core/poll/checks.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { clockSkewIn } from "../../core/poll/clock-skew.ts";
@@ -124,7 +124,7 @@ export function judge(
   upstream: Upstream,
   observation: Observation,
   times: PollTimes,
-  matcher?: Matcher,
+  checks?: Checks,
 ): PollResult {
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
@@ -134,7 +134,7 @@ export function judge(
     upstream.expect,
     told,
     withoutKeys,
-    matcher,
+    checks,
   );
   const isOk = outcome.kind === "ok";
   const quotas = advice && readQuotas(advice.families, outcome);

@@ -37,7 +37,7 @@ test("a schema beside the config is read with it, and shown by its name", async 
       jsonSchema: expect.stringMatching(/^\/.*\/contract\.json$/),
       contract: {
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-        rules: [[{ kind: "type" }, { kind: "items" }], [{}]],
+        text: new TextEncoder().encode('{"type":"array","items":{"required":["id"]}}'),
       },
     },
   ]);
@@ -51,7 +51,7 @@ test.each([
   ["JSON with tabs", '{\n\t"type": "object",\n\t"required": [\n\t\t"id"\n\t]\n}'],
 ])("it may be %s", async (_, schema) => {
   expect(checksOf(await loadWith(schema))).toMatchObject([
-    { contract: { rules: [[{ types: ["object"] }, { names: ["id"] }]] } },
+    { contract: { text: new TextEncoder().encode('{"type":"object","required":["id"]}') } },
   ]);
 });
 
@@ -74,11 +74,17 @@ describe("what is wrong in it is told with its place there", () => {
   test.each([
     [
       "each fault",
-      '{\n  "type": "text",\n  "properties": {\n    "id": { "pattern": "(?=a)" },\n    "at": { "minimun": 1 }\n  }\n}',
+      '{\n  "type": "text",\n  "properties": {\n    "id": { "pattern": "(a" },\n    "at": { "minimun": 1 }\n  }\n}',
       [
-        'contract.json:2:11: "type" must be one of string, number, integer, boolean, array, object, null, or a list of them',
-        'contract.json:4:24: "properties.id.pattern" must be an expression that RE2 knows: error parsing regexp: invalid or unsupported Perl syntax: `(?=`',
+        'contract.json:2:11: "type" must be "string" or "number" or "integer" or "boolean" or "array" or "object" or "null"',
         'contract.json:5:13: "properties.at.minimun" is not a keyword that is known here',
+      ],
+    ],
+    [
+      "an expression",
+      '{\n  "properties": {\n    "id": { "pattern": "(a" }\n  }\n}',
+      [
+        'contract.json:3:24: "properties.id.pattern" must be an expression of JavaScript: Invalid regular expression: /(a/u: Unterminated group',
       ],
     ],
     [
@@ -88,7 +94,7 @@ describe("what is wrong in it is told with its place there", () => {
         "contract.json:1:11: cannot read YAML: a closing bracket, a comma, or a colon and a space is missing, or this line is not indented like the one above",
       ],
     ],
-    ["empty", "", ["contract.json:1:1: the schema must be a schema: an object, true or false"]],
+    ["empty", "", ["contract.json:1:1: the schema must be an object or true or false"]],
     [
       "binary",
       "\u0000",
