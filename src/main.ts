@@ -32,7 +32,7 @@ type Io = CommandIo & { readonly wallNowMs: number };
 type ConfigOption = { readonly config: string };
 /** The options that a command's line says. */
 type Said<Options> = ConfigOption & Omit<Options, keyof Io>;
-type DemoOption = { readonly seed: number; readonly dialect: string };
+type DemoOption = { readonly seed: number };
 type NotifyOption = { readonly test?: string | true; readonly dryRun?: string | true };
 type ListenOption = { readonly listen: Address | undefined };
 
@@ -192,10 +192,9 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   command("demo", "run everything on this machine: two simulated APIs, and the daemon watching them")
     .addOption(listenOption())
     .option("--seed <number>", "seed of the simulation's latencies", parseSeed, 1)
-    .option("--dialect <name>", "how the email API speaks of its limit", "x-ratelimit")
-    .action(async ({ listen, seed, dialect }: ListenOption & DemoOption) => {
+    .action(async ({ listen, seed }: ListenOption & DemoOption) => {
       const { demo } = await import("./commands/demo.ts");
-      exit(await demo({ listen, seed, dialect, events: process, out, err }), true);
+      exit(await demo({ listen, seed, events: process, out, err }), true);
     });
   return program;
 }

@@ -3,15 +3,12 @@ import { createLogger } from "../adapters/log/logger.ts";
 import type { Address } from "../core/config/config.ts";
 import type { App } from "../app/build.ts";
 import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
-import { DIALECT_NAMES } from "../simulator/dialects.ts";
 import { describeScript } from "../simulator/timeline.ts";
 import { type ProcessEvents, run } from "./run.ts";
 
 export type DemoCommand = {
   readonly listen: Address | undefined;
   readonly seed: number;
-  /** How the email API speaks of its limit. */
-  readonly dialect: string;
   readonly events: ProcessEvents;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -22,14 +19,9 @@ const DEMO_CONFIG = fileURLToPath(new URL("../../config/demo.yaml", import.meta.
 
 /** Both upstreams simulated with their limits enforced, and the daemon watching them. */
 export async function demo(command: DemoCommand): Promise<number> {
-  const { out, err, seed, dialect } = command;
-  if (!DIALECT_NAMES.includes(dialect)) {
-    err(`cannot simulate: --dialect must be one of ${DIALECT_NAMES.join(", ")}, received "${dialect}"\n`);
-    return 2;
-  }
+  const { out, seed } = command;
   await using upstreams = await startDemoUpstreams({
     seed,
-    dialect,
     onFaultChange: (name, words) => out(`~ simulated ${name}: ${words}\n`),
   });
   const limits = [upstreams.email, upstreams.aiRouter];
@@ -40,7 +32,7 @@ export async function demo(command: DemoCommand): Promise<number> {
     environment: upstreams.environment,
     withdraw: () => {},
     log: createLogger({ level: "info", pretty: true }),
-    onStarted: (app) => out(welcome(app, dialect)),
+    onStarted: (app) => out(welcome(app)),
   });
   for (const upstream of limits) {
     for (const { limit, requests } of upstream.worstWindow()) {
@@ -54,7 +46,7 @@ export async function demo(command: DemoCommand): Promise<number> {
   return code;
 }
 
-function welcome({ url }: App, dialect: string): string {
+function welcome({ url }: App): string {
   return [
     "",
     "pacewatch is watching two simulated services, one of them also by the completions of two models. Look at:",
@@ -62,8 +54,6 @@ function welcome({ url }: App, dialect: string): string {
     `  ${url}/           the status page`,
     `  ${url}/metrics    what Prometheus scrapes`,
     `  ${url}/api/v1/upstreams`,
-    "",
-    `The email delivery API speaks of its limit in the dialect ${dialect} (--dialect).`,
     "",
     "What will happen to the email delivery API, over and over:",
     ...describeScript(EMAIL_DEMO_SCRIPT).map((line) => `  ${line}`),

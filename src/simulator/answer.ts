@@ -6,13 +6,14 @@ import {
   type Model,
   type SimulatedEvent,
 } from "./completions.ts";
-import type { Fields, Refusal } from "./dialects.ts";
 import type { Fault } from "./faults.ts";
 import { type Span, within } from "./randomness.ts";
 
+export type Fields = Readonly<Record<string, string>>;
+
 export type Answer = {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Fields;
   readonly body: string;
   /** In place of the body where the answer is a stream. */
   readonly events?: readonly SimulatedEvent[];
@@ -28,7 +29,7 @@ export type Question = {
   readonly allowed: boolean;
   readonly limitHeaders: Fields;
   /** The answer to a request that is not allowed. */
-  readonly refusal: Refusal;
+  readonly refusal: Answer;
   readonly fault: Fault;
   /** A healthy upstream answers this. */
   readonly resources: string;
@@ -95,7 +96,7 @@ function json(status: number, body: string, headers: Fields = {}): Answer {
   return { status, headers: { "Content-Type": "application/json", ...headers }, body };
 }
 
-function problem(status: number, title: string, headers: Fields = {}): Answer {
+export function problem(status: number, title: string, headers: Fields = {}): Answer {
   const body = JSON.stringify({ type: "about:blank", title, status });
   return { status, headers: { "Content-Type": "application/problem+json", ...headers }, body };
 }

@@ -7,8 +7,6 @@ import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } 
 
 export type DemoOptions = {
   readonly seed: number;
-  /** How the email API speaks of its limit. */
-  readonly dialect?: string;
   /** Called at each change: `("email", "answers 500")`. */
   readonly onFaultChange?: (name: string, words: string) => void;
   readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };
@@ -33,7 +31,7 @@ const AI_ROUTER_KEY = "demo-key-ai-router";
 export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpstreams> {
   const scripts = options.scripts ?? { email: EMAIL_DEMO_SCRIPT, aiRouter: AI_ROUTER_DEMO_SCRIPT };
   await using stack = new AsyncDisposableStack();
-  const email = stack.use(await startSimulatedUpstream(emailOptions(options, scripts.email)));
+  const email = stack.use(await startSimulatedUpstream(emailOptions(options.seed, scripts.email)));
   const aiRouter = stack.use(await startSimulatedUpstream(aiRouterOptions(options.seed, scripts.aiRouter)));
   const { onFaultChange = () => {} } = options;
   const ending = new AbortController();
@@ -54,13 +52,13 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
   };
 }
 
-function emailOptions({ seed, dialect = "x-ratelimit" }: DemoOptions, script: FaultScript): UpstreamOptions {
+function emailOptions(seed: number, script: FaultScript): UpstreamOptions {
   return {
     name: "email",
     key: EMAIL_KEY,
     limits: [{ requests: 1000, perMs: MINUTE_MS }],
     algorithm: fixedWindow,
-    dialect,
+    dialect: "x-ratelimit",
     latency: { minMs: 40, maxMs: 120 },
     resources: EMAIL_RESOURCES,
     keepSeen: KEEP_SEEN,

@@ -9,7 +9,7 @@ import {
 import { performance } from "node:perf_hooks";
 import { answerTo, latencyMs } from "./answer.ts";
 import { type Bill, Billing, COMPLETIONS_PATH, type Model, readCompletion } from "./completions.ts";
-import { speak } from "./dialects.ts";
+import { type Dialect, limitHeadersIn, refusalIn } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
 import { seededRandom, type Span, within } from "./randomness.ts";
@@ -24,7 +24,7 @@ export type UpstreamOptions = {
   readonly limits?: readonly Limit[];
   readonly algorithm?: Algorithm;
   /** How it speaks of its limits; by default as the newest draft does. */
-  readonly dialect?: string;
+  readonly dialect?: Dialect;
   /** From counting the request to answering it. */
   readonly latency?: Span;
   /** From arrival to counting, as behind a queue. A caller that has left is counted too. */
@@ -175,14 +175,14 @@ export class SimulatedUpstream implements AsyncDisposable {
     const fault = model === undefined ? seen.fault : this.#faultOf(model);
     const verdict = counted.allowed ? (this.#countFor(model) ?? counted) : counted;
     await isStillThere(latencyMs(fault, this.#options.latency ?? AT_ONCE, this.#random), gone.signal);
-    const { headers, refusal } = speak(this.#options.dialect ?? "ratelimit", verdict, Date.now());
+    const { dialect = "ratelimit" } = this.#options;
     const answer = answerTo({
       ...seen,
       fault,
       path,
       allowed: verdict.allowed,
-      limitHeaders: headers,
-      refusal,
+      limitHeaders: limitHeadersIn(dialect, verdict, Date.now()),
+      refusal: refusalIn(dialect, verdict),
       resources: resourceList(this.#options.resources ?? []),
       completion,
     });

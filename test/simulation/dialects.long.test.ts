@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
-import { DIALECT_NAMES, speak } from "../../src/simulator/dialects.ts";
+import { DIALECT_NAMES, speak } from "../support/dialects.ts";
 import { HEALTHY } from "../../src/simulator/faults.ts";
 import { type Limit, fixedWindow } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";

@@ -4,7 +4,7 @@ import { AI_ROUTER_DEMO_SCRIPT, startDemoUpstreams } from "../../../src/simulato
 import { ALWAYS_HEALTHY } from "../../../src/simulator/faults.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleValue } from "../../support/metrics/exposition-parser.ts";
-import { launch, startDaemon } from "../../support/processes/daemon.ts";
+import { startDaemon } from "../../support/processes/daemon.ts";
 
 const DEMO_CONFIG = fileURLToPath(new URL("../../../config/demo.yaml", import.meta.url));
 
@@ -30,17 +30,4 @@ it.concurrent("where completions of one model fail, its list and the other model
   const page = await daemon.get("/api/v1/upstreams/completion-large-chat-2");
   expect(page.body).toContain("answered 200");
   expect(sampleValue(families, "pacewatch_upstream_up", { upstream: "ai-router" })).toBe(1);
-});
-
-it.concurrent("the email API of the demo speaks in the dialect that was asked for", async () => {
-  await using demo = launch(["demo", "--listen", "127.0.0.1:0", "--dialect", "hubspot"]);
-  await demo.until(({ stdout }) => stdout.includes("Press Ctrl-C to stop."));
-  const [address = ""] = /http:\/\/\S+\/api\/v1\/upstreams/.exec(demo.stdout) ?? [];
-  await eventually(
-    "its limit is known as it told it",
-    async () => (await fetch(address)).text(),
-    (json) => json.includes('"1000 requests per 1m"'),
-  );
-  demo.kill("SIGINT");
-  expect((await demo.exited).code).toBe(0);
 });

@@ -92,11 +92,3 @@ it.concurrent("the shipped config watches both services with nothing but address
   expect(secrets.length).toBe(2);
   for (const secret of secrets) expect(told + daemon.stdout).not.toContain(secret);
 });
-
-it.concurrent("a dialect that nobody speaks is wrong usage", async () => {
-  await using demo = launch(["demo", "--dialect", "klingon"]);
-  expect((await demo.exited).code).toBe(2);
-  expect(demo.stderr).toMatch(
-    /^cannot simulate: --dialect must be one of ratelimit, .*resend.*, received "klingon"\n$/,
-  );
-});
