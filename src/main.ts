@@ -161,7 +161,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .option("--month <month>", "such as 2026-10; the last one that is over unless said otherwise")
     .option("--from <day>", "the first day, such as 2026-10-01, in place of a month")
     .option("--to <day>", "the last day; today unless said otherwise")
-    .option("--format <format>", "html, markdown, json or csv", "markdown")
+    .option("--format <format>", "html, json or csv", "html")
     .option(
       "--state <file...>",
       "state files in place of the config's own: of a fleet, that of each replica",

@@ -1,7 +1,7 @@
 import { keptIn } from "../adapters/sqlite/report-rows.ts";
 import { type Asked, periodOf } from "../core/report/period.ts";
 import { type Report, type Reported, type UpstreamReport, upstreamReport } from "../core/report/report.ts";
-import { csvOf, jsonOf, markdownOf } from "../core/report/text-formats.ts";
+import { csvOf, jsonOf } from "../core/report/text-formats.ts";
 import { type ReportFormat } from "../core/report/formats.ts";
 import { reportPage } from "../http/page/report-page.ts";
 
@@ -16,7 +16,6 @@ export type ReportQuestion = {
 
 const WRITERS: Readonly<Record<ReportFormat, (report: Report) => Iterable<string>>> = {
   html: reportPage,
-  markdown: markdownOf,
   json: jsonOf,
   csv: csvOf,
 };

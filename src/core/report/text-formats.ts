@@ -1,48 +1,10 @@
-/** A report as Markdown, CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
+/** A report as CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
 
 import { jsonPieces } from "../status/pieces.ts";
 import { escapeText } from "../text/escape.ts";
-import { type Cell, documentOf, figureText, type Part, type Table } from "./document.ts";
+import { type Cell, documentOf, type Part } from "./document.ts";
 import { HOW } from "./how.ts";
 import type { Report } from "./report.ts";
-
-export function* markdownOf(report: Report): Generator<string> {
-  let level = "#";
-  for (const { title, blocks } of documentOf(report)) {
-    yield `${level} ${plain(title)}\n\n`;
-    level = "##";
-    for (const block of blocks)
-      yield block.kind === "paragraph" ? `${plain(block.text)}\n\n` : markdownTable(block);
-  }
-}
-
-function markdownTable({ title, how, columns, rows }: Table): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
-  const head = line(columns.map(plain)) + line(columns.map(() => "---"));
-  const body = rows.map((row) => line(row.map((cell) => markdownCell(cell)))).join("");
-  return `### ${plain(title)}\n\n${how === undefined ? "" : `${plain(how)}\n\n`}${head}${body}\n`;
-}
-
-function markdownCell(cell: Cell): string {
-  if (typeof cell === "string") return plain(cell);
-  // A figure is written without any sign of Markdown.
-  return "said" in cell ? cell.said.map(code).join(" ") : figureText(cell);
-}
-
-function plain(text: string): string {
-  return escapeText(text).replaceAll(/[\\`*_[\]<>|~&#@]/g, String.raw`\$&`);
-}
-
-/**
- * Nothing is markup, a link or a mention inside of code; only a table still ends its cells there. Some readers take two
- * backslashes for one: the number of those before a bar is odd.
- */
-function code(text: string): string {
-  const longest = [...text.matchAll(/`+/g)].reduce((most, [ticks]) => Math.max(most, ticks.length), 0);
-  const fence = "`".repeat(longest + 1);
-  const inCell = escapeText(text).replaceAll(/(?<!\\)(?:\\\\)*(\\?)\|/g, String.raw`$1\$&`);
-  return `${fence} ${inCell} ${fence}`;
-}
 
 /** One line for each figure, so that all tables fit into one. How it was computed stands once, under a number. */
 export function* csvOf(report: Report): Generator<string> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { periodOf } from "../../../src/core/report/period.ts";
 import { type Report, upstreamReport } from "../../../src/core/report/report.ts";
-import { csvOf, jsonOf, markdownOf } from "../../../src/core/report/text-formats.ts";
+import { csvOf, jsonOf } from "../../../src/core/report/text-formats.ts";
 import { DAY_MS } from "../../../src/core/time/duration.ts";
 import { reportPage } from "../../../src/http/page/report-page.ts";
 import { samplePollStatus } from "../../support/samples.ts";
@@ -95,20 +95,6 @@ describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
     expect(html).not.toMatch(/\p{Cf}/u);
   });
 
-  test("is code in Markdown, within its cell: no link, no mention, no heading", () => {
-    const markdown = text(markdownOf(reportOf(said)));
-    const lines = markdown.split("\n");
-    expect(lines.length).toBe(text(markdownOf(reportOf("harmless"))).split("\n").length);
-    const evidence = lines.findIndex((line) => line.startsWith("### Evidence"));
-    const row = lines[evidence + 6] ?? "";
-    // To some readers a bar behind any backslash is text, to others two backslashes are one.
-    expect(row.match(/(?<!\\)\|/g)).toHaveLength(9);
-    expect(row.replaceAll(/\\[\\|]/g, "").match(/\|/g)).toHaveLength(9);
-    // Outside of code, only our own words are left, and eight cells.
-    const [own] = [row.replaceAll(/(`+) .*? \1(?!`)/g, "CODE")];
-    expect(own).toMatch(/^\| 1 \| [^|]+ \| server error \| [^|]* \| [^|]+ \| [^|]+ \| CODE \| CODE CODE \|$/);
-  });
-
   test("is what it was in JSON", () => {
     const { upstreams } = JSON.parse(text(jsonOf(reportOf(said))));
     expect(upstreams[0].incidents[0].evidence[0].detail).toBe(said);
@@ -121,10 +107,9 @@ test("an incident ends when it did, unless it was still there when it was seen l
   if (first === undefined || incident === undefined) throw new Error("the report has an incident");
   const endOf = (changes: Partial<typeof incident>): string => {
     const upstreams = [{ ...first, incidents: [{ ...incident, ...changes }] }];
-    const lines = text(markdownOf({ version: 1, atMs: NOW_MS, upstreams })).split("\n");
-    const heading = lines.findIndex((line) => line.startsWith("### Incidents"));
-    const row = lines.slice(heading).find((line) => line.startsWith("| 1 |")) ?? "";
-    return row.split(" | ")[2] ?? "";
+    const cells = cellsOf(text(csvOf({ version: 1, atMs: NOW_MS, upstreams })));
+    const line = cells.find(([, table, , figure]) => table === "Incidents" && figure === "To");
+    return line?.[4] ?? "";
   };
   const toMs = Date.UTC(2026, 9, 3, 4, 5, 6);
   expect(endOf({ toMs, isUnwatched: false })).toMatch(/^2026-10-03 04:05:06\b(?!.*watched)/);
@@ -184,8 +169,6 @@ test("a period of which nothing was watched says so, and names the present month
   const reported = upstreamReport(upstream, [], period, NOW_MS);
   const report: Report = { version: 1, atMs: NOW_MS, upstreams: [reported] };
   const sentence = "Nothing was watched in this period. This month is --month 2026-11 (or ?month=2026-11).";
-  for (const written of [markdownOf, reportPage])
-    expect(text(written(report))).toContain("Nothing was watched");
   expect(text(reportPage(report))).toContain(sentence);
   expect(text(reportPage(reportOf("broken")))).not.toContain("Nothing was watched");
 });
@@ -194,7 +177,7 @@ test("a report says by its title on what it is: one upstream by its name, else h
   const [only] = reportOf("x").upstreams;
   if (only === undefined) throw new Error("it has one");
   const titleOf = (upstreams: Report["upstreams"]): string =>
-    [...markdownOf({ version: 1, atMs: NOW_MS, upstreams })].join("").split("\n", 1).join();
+    /<title>([^<]*)/.exec(text(reportPage({ version: 1, atMs: NOW_MS, upstreams })))?.[1] ?? "";
   expect(titleOf([only])).toContain(`Report on ${only.upstream},`);
   expect(titleOf([only, only])).toContain("Report on 2 upstreams,");
   expect(titleOf([])).toContain("Report on 0 upstreams");

@@ -41,7 +41,6 @@ describe("a report at the port", () => {
   });
 
   test.each([
-    ["markdown", "text/markdown; charset=UTF-8"],
     ["json", "application/json"],
     ["csv", "text/csv; charset=UTF-8"],
   ])("is %s where that is asked for", async (format, type) => {
@@ -51,7 +50,7 @@ describe("a report at the port", () => {
 
   test.each([
     ["month=october", 400, 'cannot report: month must be like 2026-10, received "october"\n'],
-    ["format=pdf", 400, "cannot report: format must be one of html, markdown, json, csv\n"],
+    ["format=pdf", 400, "cannot report: format must be one of html, json, csv\n"],
     ["upstream=gone", 404, 'cannot report: no upstream here is called "gone"\n'],
     ["upstream=upstream-7&upstream=typo", 404, 'cannot report: no upstream here is called "typo"\n'],
     // 120 of them for a month.
