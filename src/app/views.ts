@@ -2,6 +2,7 @@ import type { AppFleet } from "./fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
 import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
+import { WHY } from "../core/budget/concern.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
 import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
@@ -232,6 +233,7 @@ function budgetViews(
       advertisedRemaining: state.advertisedRemaining,
       advertisedLimits: state.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
+      refusedWhy: state.refusedWhy,
       quota: quota?.standing,
       spend: spend?.standing,
       quotas,
@@ -301,6 +303,7 @@ function budgetStatusOf(
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: view.advertisedLimits.map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
+    ...(view.pausedUntilWallMs > 0 && view.refusedWhy && { pausedBecause: WHY[view.refusedWhy] }),
     quota,
     ...(spend && { spend }),
     ...(view.quotas.length > 0 && {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { lazyChecks } from "../config/checks.ts";
+import { concernOf, type Draw, drawsOn, WHY } from "../core/budget/concern.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../core/advice/limits.ts";
 import type { Expectation, Upstream } from "../core/config/config.ts";
@@ -53,7 +54,8 @@ export async function explain(command: ExplainCommand): Promise<number> {
   return 0;
 }
 
-type Expected = Pick<Upstream, "expect" | "values" | "stream">;
+/** `draws`: on these budgets, where there are several. */
+type Expected = Pick<Upstream, "expect" | "values" | "stream"> & { readonly draws?: readonly Draw[] };
 
 async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expected | undefined> {
   if (upstream === undefined) return { expect: USUAL };
@@ -61,7 +63,7 @@ async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expec
   if (loaded === undefined) return undefined;
   const { upstreams } = loaded.config;
   const found = upstreams.find(({ name }) => name === upstream);
-  if (found !== undefined) return found;
+  if (found !== undefined) return { ...found, draws: drawsOn(found.budgets, loaded.config) };
   const known = listing(upstreams.map(({ name }) => name));
   io.err(`cannot explain: "--upstream" must be one of ${known}, received ${upstream}\n`);
   return undefined;
@@ -121,6 +123,8 @@ type Explanation = Pick<Poll, "values" | "unreadable"> & {
   readonly words: string | undefined;
   readonly pause: Advice["pause"] | undefined;
   readonly throttled: boolean;
+  /** For whose limit it is taken, where the upstream draws on several. */
+  readonly budgets: readonly { readonly budget: string; readonly because: string }[];
   readonly limits: readonly AdvertisedLimit[];
   readonly remaining: Advice["remaining"];
   readonly malformed: number;
@@ -128,7 +132,7 @@ type Explanation = Pick<Poll, "values" | "unreadable"> & {
 
 function explanationOf(
   { head, body }: Answer,
-  { expect, values, stream }: Expected,
+  { expect, values, stream, draws = [] }: Expected,
   wallNowMs: number,
   checks: Checks,
 ): Explanation {
@@ -146,6 +150,10 @@ function explanationOf(
     words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
     pause: advice?.pause,
     throttled: advice?.throttled === true,
+    budgets:
+      advice === undefined || draws.length < 2
+        ? []
+        : [...concernOf(draws, advice).held].map(([budget, why]) => ({ budget, because: WHY[why] })),
     limits: limitsOf(advice?.families ?? []),
     remaining: advice?.remaining,
     malformed: advice?.malformed ?? 0,
@@ -160,6 +168,9 @@ function describe(explanation: Explanation): string {
     ...(words === undefined ? [] : [["words", `"${words}"`] as const]),
     ...valueLines(explanation).map((line) => ["value", line] as const),
     ["pause", pauseSentence(explanation)],
+    ...explanation.budgets.map(
+      ({ budget, because }) => ["whose", `the limit of budget ${budget}: ${because}`] as const,
+    ),
     ["limits", limitsSentence(explanation)],
     ...(malformed === 0
       ? []

@@ -11,7 +11,7 @@ import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { Advice } from "../core/advice/advice.ts";
-import { adviceFor } from "../core/budget/signals.ts";
+import { concernOf, drawsOn } from "../core/budget/concern.ts";
 import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import { listing } from "../core/text/listing.ts";
@@ -162,11 +162,12 @@ function limitsIn(
   windows: ReadonlyMap<string, readonly LearnedWindow[]>,
 ): readonly ShownLimit[] {
   const budgets = config.budgets.filter(({ name }) => upstream.budgets.includes(name));
+  const heard = budgets.length < 2 ? undefined : concernOf(drawsOn(upstream.budgets, config), advice).heard;
   const drawing = ({ name }: Budget): readonly Upstream[] =>
     config.upstreams.filter((each) => each.budgets.includes(name));
   return budgets.flatMap((budget) =>
     new LearnedWindows(windows.get(budget.name))
-      .read(adviceFor(budget, budgets, advice).families, systemClock.now())
+      .read((heard === undefined ? advice : heard.get(budget.name))?.families ?? [], systemClock.now())
       .map((limit) => ({
         sentence: limitSentence(limit),
         comparison: limitComparison(limit, budget, needsOf(drawing(budget))),

@@ -100,6 +100,28 @@ test("it judges by the expectations of an upstream where one is named", async ()
   });
 });
 
+test("where the upstream draws on several budgets, it is told whose limit the refusal is taken for", async () => {
+  await using directory = await ConfigDirectory.create();
+  const configPath = await directory.write(`
+budgets:
+  account: { rate: { requests: 600, per: 1m } }
+  gpt: { rate: { requests: 60, per: 1m } }
+upstreams:
+  - { name: gpt, base_url: "https://api.example.com", auth: { none: true }, budget: [gpt, account], every: 1m }
+  - { name: models, base_url: "https://api.example.com", auth: { none: true }, budget: account, every: 1m }
+`);
+  const refused = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\n";
+  const specific = await explained(`${refused}\r\n`, { configPath, upstream: "gpt" });
+  expect(specific.out).toContain("whose      the limit of budget gpt: the fewest upstreams draw on it\n");
+  const whole = await explained(`${refused}X-RateLimit-Scope: global\r\n\r\n`, {
+    configPath,
+    upstream: "gpt",
+  });
+  expect(whole.out).toContain(
+    "whose      the limit of budget account: the answer speaks of the whole account\n",
+  );
+});
+
 test("what is no answer is refused", async () => {
   expect(await explained("<html>")).toMatchObject({
     code: 1,

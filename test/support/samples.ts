@@ -258,6 +258,7 @@ export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): Bud
     advertisedRemaining: undefined,
     advertisedLimits: [],
     pausedUntilWallMs: 0,
+    refusedWhy: undefined,
     quota: undefined,
     spend: undefined,
     quotas: [],

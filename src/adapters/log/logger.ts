@@ -194,10 +194,15 @@ export class LogRecorder implements Recorder {
     }
   }
 
-  #pauseRequested({ budgets, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+  #pauseRequested({
+    budgets,
+    pause,
+    maxPauseMs,
+    because,
+  }: Extract<PollEvent, { kind: "pause_requested" }>): void {
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
-    const fields = { budget: budgets.join(", "), scope, source, seconds };
+    const fields = { budget: budgets.join(", "), ...(because && { because }), scope, source, seconds };
     if (source === "credit_spent") return this.#write("info", fields, "credit is spent, pausing the budget");
     if (forMs <= maxPauseMs) return this.#write("info", fields, "upstream requested a pause");
     const cap = formatDuration(maxPauseMs);

@@ -46,6 +46,8 @@ export type Advice = {
   readonly exhaustedPerMs: number | undefined;
   /** Its limits are about a resource that others of the budget do not draw on: they are shown, and lower no cap. */
   readonly isOfOneResource?: true;
+  /** It says that it is about all that the account asks for. */
+  readonly isOfWholeAccount?: true;
   /** So many signals could not be read. */
   readonly malformed: number;
 };
@@ -124,6 +126,7 @@ function adviceOf(
   return {
     throttled,
     ...(onlyResetMs !== undefined && { onlyResetMs }),
+    ...(named.some(speaksOfAccount) && { isOfWholeAccount: true }),
     pause: pauseOf(spent),
     families,
     remaining: scarcestOf(families),
@@ -137,6 +140,15 @@ function adviceOf(
         Number(families.length < told.length),
     ),
   };
+}
+
+/** `X-RateLimit-Scope: global`, `X-RateLimit-Global: true` */
+function speaksOfAccount([name, value]: Headers[number]): boolean {
+  if (name.endsWith("limit-global")) return value === "true";
+  return (
+    /limit-(?:scope|reason)$/.test(name) &&
+    /^(?:account|global|org(?:ani[sz]ation)?|tenant|workspace)$/i.test(value)
+  );
 }
 
 /** A whole family in one value is read as if each of its members had a header. */

@@ -46,7 +46,9 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
   const stated = new Set<string>();
   for (const { field, value } of headers) {
     if (field.part === "policy" || !isStructured(field, value)) continue;
-    const told = readList(value, (item) => stateOf(item, policies.get(`${field.prefix} ${keyOf(item)}`)));
+    const told = readList(value, (item) =>
+      stateOf(item, policies.get(`${field.prefix} ${policyKey(item.name)}`)),
+    );
     if (!mayKeep(told)) continue;
     states.push(...told);
     for (const { key } of told) stated.add(`${field.prefix} ${key}`);
@@ -75,7 +77,7 @@ export function isStructured({ part, prefix, isWeak }: LimitField, text: string)
 const NAME_BEFORE_NAME = /"[^"]{0,100}"\s*;(?=\s*")/g;
 
 /** A state names its policy. */
-function keyOf({ name }: StructuredItem): string {
+export function policyKey(name: string): string {
   return `policy ${name}`;
 }
 
@@ -87,7 +89,7 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
   if (quota === undefined || (unit === "requests" && quota < 1) || seconds === 0) return undefined;
   return {
     ...UNTOLD,
-    key: keyOf(item),
+    key: policyKey(item.name),
     unit,
     limit: quota,
     perMs: seconds && seconds * 1000,
@@ -101,7 +103,7 @@ function stateOf(item: StructuredItem, policy: LimitFamily | undefined): LimitFa
   const saysNothing = remaining === undefined && (policy === undefined || seconds === undefined);
   if (saysNothing || (seconds ?? 0) * 1000 > LONGEST_WAIT_MS) return undefined;
   return {
-    key: keyOf(item),
+    key: policyKey(item.name),
     unit: policy?.unit ?? "requests",
     limit: policy?.limit,
     perMs: policy?.perMs,

@@ -1,5 +1,6 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
+import type { Concern, Why } from "./concern.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
@@ -58,6 +59,9 @@ export class BudgetLedger {
   readonly #quotas: Quotas;
   #retiredBudgets: readonly BudgetLedger[];
   readonly #part: BudgetPart | undefined;
+  #refusedWhy: Why | undefined;
+  /** By the more specific budget for whose limit the refusal was taken. Most budgets have no such parts. */
+  #partsRefusedAtMs: Map<string, number> | undefined;
 
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
     const terms = termsOf(budget, start.part);
@@ -126,13 +130,33 @@ export class BudgetLedger {
     };
   }
 
-  /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
-  applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
+  /** The upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
+  applyAdvice(advice: Advice, nowMs: number): void {
     const isPaused = nowMs < this.#restraint.pausedUntilMs;
     const cap = this.#capOf(longestRateOf(this.budget), nowMs);
     this.#restraint.applyAdvice(advice, nowMs, this.leases.inFlight);
-    if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
+    if (advice.throttled) {
+      this.#refusedWhy = undefined;
+      if (tellsLimit(advice, this.#restraint.limits)) return;
+    }
     this.#untold.heard(advice, this.#restraint, cap, isPaused, nowMs);
+  }
+
+  /** The upstream draws on others too. So nothing is learned of a limit that it does not tell. */
+  applyConcern({ heard, held }: Concern, nowMs: number): void {
+    const { name } = this.budget;
+    const advice = heard.get(name);
+    if (held.has(name)) this.#refusedWhy = held.get(name);
+    if (advice !== undefined) this.#restraint.applyAdvice(advice, nowMs, this.leases.inFlight);
+  }
+
+  /** A part of it is refused: whether another part was, within its longest window. */
+  isRefusedElsewhere(part: string, nowMs: number): boolean {
+    const refusedAtMs = (this.#partsRefusedAtMs ??= new Map());
+    const fromMs = nowMs - longestRateOf(this.budget).perMs;
+    for (const [name, atMs] of refusedAtMs) if (atMs < fromMs) refusedAtMs.delete(name);
+    refusedAtMs.set(part, nowMs);
+    return refusedAtMs.size > 1;
   }
 
   resume(): void {
@@ -161,6 +185,7 @@ export class BudgetLedger {
       advertisedRemaining: remaining,
       advertisedLimits: [...this.#restraint.limits, ...this.#untold.known],
       pausedUntilMs: this.#restraint.pausedUntilMs,
+      refusedWhy: this.#refusedWhy,
     };
   }
 

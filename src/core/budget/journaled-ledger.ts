@@ -1,6 +1,7 @@
 import type { Advice } from "../advice/advice.ts";
 import type { Clock } from "../time/clock.ts";
 import { hourOf, SECOND_MS } from "../time/duration.ts";
+import type { Whose } from "./concern.ts";
 import type { BudgetRestraint, Lease, LeaseDecision, Ledger, RunningLedger } from "./ledger.ts";
 import type { QuotaRow } from "./quota.ts";
 import type { Draw } from "./quotas.ts";
@@ -50,9 +51,10 @@ export class JournaledLedger implements Ledger {
     return this.#ledger.restraint(budgets, mostCost);
   }
 
-  applyAdvice(budgets: readonly string[], advice: Advice): void {
-    this.#ledger.applyAdvice(budgets, advice);
+  applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
+    const whose = this.#ledger.applyAdvice(budgets, advice);
     for (const budget of budgets) this.#keepRecord(budget);
+    return whose;
   }
 
   onChange(listener: (budget: string) => void): void {

@@ -4,6 +4,7 @@ import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
+import type { Whose, Why } from "./concern.ts";
 import type { KnownLimit } from "./learned-windows.ts";
 import type { QuotaKey } from "./quota.ts";
 import type { Quotas } from "./quotas.ts";
@@ -14,8 +15,11 @@ export interface Ledger {
   restraint(budgets: readonly string[], mostCost?: number): BudgetRestraint;
   /** Grants a lease of each in one step, or of none. `mostCost`: in billionths, what the request may cost at most. */
   take(budgets: readonly string[], mostCost?: number): LeaseDecision | Promise<LeaseDecision>;
-  /** An upstream that draws on these says something about its limits. It can only tighten them. */
-  applyAdvice(budgets: readonly string[], advice: Advice): void;
+  /**
+   * An upstream that draws on these says something about its limits. It can only tighten them. Returns for whose limit
+   * it was taken, where it could have been that of several.
+   */
+  applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined;
   /** Calls back when a wait may have become shorter than announced. */
   onChange(listener: (budget: string) => void): void;
 }
@@ -149,6 +153,8 @@ export type BudgetState = {
   readonly advertisedLimits: readonly KnownLimit[];
   /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
+  /** Why the last refusal was taken for one of this budget, where it could have been another's. */
+  readonly refusedWhy: Why | undefined;
 };
 
 /** `label`: as metrics name its window, `1s`, `1m`, `1h`. */

@@ -10,6 +10,7 @@ import {
   type Settlement,
   strictest,
 } from "./ledger.ts";
+import { alsoHeld, type Concern, concernOf, type Whose } from "./concern.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Moment } from "../time/moment.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
@@ -18,7 +19,7 @@ import { needsOf, sendersByBudget } from "./needs.ts";
 import type { QuotaKey } from "./quota.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
-import { adviceFor, type Needs } from "./signals.ts";
+import type { Needs } from "./signals.ts";
 
 /** A request can still be counted for this long after it was sent: timeout and linger. */
 export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
@@ -85,16 +86,35 @@ export class LocalLedger implements RunningLedger {
     return { kind: "granted", lease: leaseOf(onSettled, onCharged) };
   }
 
-  applyAdvice(budgets: readonly string[], advice: Advice): void {
+  applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
     const nowMs = this.#clock.now();
     const known = new Set(budgets.flatMap((budget) => this.#standingFor(budget)));
     const ledgers = [...known].map((budget) => this.#get(budget, "hear of a budget"));
-    const all = ledgers.map((ledger) => ledger.budget);
+    const concern = ledgers.length > 1 ? this.#concernOf(ledgers, advice, nowMs) : undefined;
     for (const ledger of ledgers) {
+      const { name } = ledger.budget;
       const wasUsedUp = ledger.usedUpUntilMs(nowMs) > nowMs;
-      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, nowMs);
-      if (wasUsedUp || !budgets.includes(ledger.budget.name)) this.#notify(ledger.budget.name);
+      if (concern === undefined) ledger.applyAdvice(advice, nowMs);
+      else ledger.applyConcern(concern, nowMs);
+      if (wasUsedUp || !budgets.includes(name)) this.#notify(name);
     }
+    return concern?.held;
+  }
+
+  /** A wider budget is held too, once another part of it is refused within one of its windows. */
+  #concernOf(ledgers: readonly BudgetLedger[], advice: Advice, nowMs: number): Concern {
+    const draws = ledgers.map(({ budget }) => ({
+      budget,
+      upstreams: this.#upstreamsOf.get(budget.name)?.length ?? 0,
+    }));
+    const concern = concernOf(draws, advice);
+    const refused = [...concern.held].find(([, why]) => advice.throttled && why === "most_specific");
+    if (refused === undefined) return concern;
+    const [part] = refused;
+    const others = ledgers.filter(
+      (ledger) => ledger.budget.name !== part && ledger.isRefusedElsewhere(part, nowMs),
+    );
+    return others.reduce((so, { budget }) => alsoHeld(so, budget.name, advice), concern);
   }
 
   /** One that left the config has none, or those to which its upstreams went. */

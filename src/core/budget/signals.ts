@@ -1,6 +1,5 @@
 /** An upstream's advice means something else for each budget: this reads it with the config. */
 
-import type { Advice } from "../advice/advice.ts";
 import type { AdvertisedLimit, RemainingRequests } from "../advice/limits.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { DAY_MS } from "../time/duration.ts";
@@ -63,33 +62,4 @@ export function yieldMsOf(remaining: RemainingRequests, budget: Budget): number 
   const ofLimit = remaining.limit ?? Math.min(...budget.rates.map((rate) => rate.requests));
   if (remaining.requests >= budget.yieldBelow * ofLimit) return 0;
   return Math.min(remaining.resetMs ?? longestRateOf(budget).perMs, budget.maxPauseMs);
-}
-
-/**
- * An upstream may draw on several budgets, and its answers do not say which of them they speak of: this leaves of one what
- * concerns `budget`, where its upstream draws on `all` of these. A number that is the limit of
- * one budget and of no other speaks of that one: a model's limit says nothing of its account's. Where it cannot be
- * told, it concerns each of them; a refusal or a pause never says whose limit was reached.
- */
-export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice): Advice {
-  if (all.length === 1) return advice;
-  const concerns = (limit: AdvertisedLimit): boolean => {
-    const named = all.filter((each) => isLimitOf(each, limit));
-    return named.length !== 1 || named[0] === budget;
-  };
-  const { families, remaining } = advice;
-  const left = remaining?.limit;
-  const isMeant = left === undefined || concerns({ requests: left, perMs: undefined });
-  return {
-    ...advice,
-    families: families.filter(
-      ({ unit, limit, perMs }) =>
-        unit !== "requests" || limit === undefined || concerns({ requests: limit, perMs }),
-    ),
-    remaining: isMeant ? remaining : undefined,
-  };
-}
-
-function isLimitOf({ rates }: Budget, { requests, perMs }: AdvertisedLimit): boolean {
-  return rates.some((rate) => rate.requests === requests && (perMs ?? rate.perMs) === rate.perMs);
 }

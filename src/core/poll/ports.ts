@@ -73,8 +73,10 @@ export type PollEvent =
   | {
       readonly kind: "pause_requested";
       readonly pause: Pause;
-      /** Those of the upstream. */
+      /** Those for whose limit it was taken. */
       readonly budgets: readonly string[];
+      /** Why it was taken for theirs; absent where the upstream draws on no other. */
+      readonly because?: string;
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }

@@ -151,6 +151,8 @@ export type BudgetStatus = {
   readonly limits?: readonly LimitStatus[];
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
+  /** Why a refusal was taken for one of this budget: the upstream draws on others too. Absent where it could be no other's. */
+  readonly pausedBecause?: string;
   readonly quota: QuotaSnapshot | undefined;
   /** Absent where there is none. */
   readonly spend?: QuotaSnapshot;

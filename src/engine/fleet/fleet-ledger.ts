@@ -7,6 +7,7 @@ import {
   type RunningLedger,
   type Wait,
 } from "../../core/budget/ledger.ts";
+import type { Whose } from "../../core/budget/concern.ts";
 import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
@@ -133,18 +134,19 @@ export class FleetLedger implements RunningLedger {
     return isQuotaSpent ? { ...restraint, isQuotaSpent } : restraint;
   }
 
-  applyAdvice(budgets: readonly string[], advice: Advice): void {
+  applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
     for (const budget of budgets) this.#changed.add(budget);
     if (!advice.throttled && advice.pause === undefined) return this.#local.applyAdvice(budgets, advice);
     const known = budgets.filter((budget) => this.#budgets.has(budget));
     const before = known.map((budget) => this.#local.restraint([budget]).pausedUntilMs);
-    this.#local.applyAdvice(budgets, advice);
+    const whose = this.#local.applyAdvice(budgets, advice);
     const nowMs = this.#parts.clock.now();
     for (const [index, budget] of known.entries()) {
       const { pausedUntilMs } = this.#local.restraint([budget]);
       if (pausedUntilMs > Math.max(nowMs, before[index] ?? 0))
         this.#teller?.pause(budgetOnBoard(budget), pausedUntilMs - nowMs);
     }
+    return whose;
   }
 
   onChange(listener: (budget: string) => void): void {

@@ -21,6 +21,7 @@ import {
   type TokenFailure,
 } from "../../core/poll/ports.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
+import { WHY } from "../../core/budget/concern.ts";
 import { UpstreamPauses } from "../../core/budget/pauses.ts";
 import { lookingAgain } from "../../core/poll/requested-pause.ts";
 import { noToken } from "../../core/poll/token-answer.ts";
@@ -286,10 +287,15 @@ export class Poller {
   /** Also once it is stopped: the upstream may come back, or be polled by another process, before the pause is over. */
   #applyAdvice(budgets: readonly string[], advice: Advice, maxPauseMs: number): void {
     const { ledger, recorder } = this.#parts;
-    ledger.applyAdvice(budgets, advice);
+    const whose = ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
     if (pause === undefined || pause.forMs <= 0) return;
-    recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
+    const requested = { kind: "pause_requested", pause, maxPauseMs } as const;
+    if (whose === undefined) recorder.record({ ...requested, budgets });
+    else {
+      const because = [...new Set(whose.values())].map((why) => WHY[why]).join("; ");
+      recorder.record({ ...requested, budgets: [...whose.keys()], because });
+    }
     if (pause.scope === "upstream")
       this.#pauses.pause(this.#upstream.name, Math.min(pause.forMs, maxPauseMs));
   }

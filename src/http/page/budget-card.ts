@@ -9,7 +9,7 @@ import { ahead, moment, type Markup } from "./markup.ts";
 import { amount, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
-  const { name, rates, pausedUntilMs, quota, spend } = budget;
+  const { name, rates, pausedUntilMs, pausedBecause, quota, spend } = budget;
   const isPaused = pausedUntilMs > nowMs;
   return html`<li class="budget${isPaused ? " paused" : ""}">
     <h3>${name}</h3>
@@ -18,6 +18,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
         ? html`<p class="pause">
             <strong>Paused</strong>: the next poll can be sent ${ahead(pausedUntilMs, nowMs)}
             <span class="of">at ${moment(pausedUntilMs, nowMs)}</span>
+            ${pausedBecause === undefined ? "" : html`<span class="of">The refusal was taken for this budget's: ${pausedBecause}.</span>`}
           </p>`
         : ""
     }

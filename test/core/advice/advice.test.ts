@@ -439,7 +439,7 @@ test.each<[string, Fields, Partial<Told>]>([
       "X-RateLimit-Reset-Policy": "hard",
       "X-Generate-Limit": "1",
     },
-    {},
+    { isOfWholeAccount: true },
   ],
 ])("limits are read: %s", (_, fields, said) => {
   expect(advise(200, fields)).toEqual({ ...NOTHING, ...said });

@@ -35,7 +35,7 @@ class SecondLedger implements Ledger {
     return { kind: "granted", lease: { isUsable: () => true, settle: record, charge: () => {} } };
   }
 
-  applyAdvice(): void {}
+  applyAdvice(): undefined {}
 
   onChange(listener: (budget: string) => void): void {
     this.#listener = listener;
