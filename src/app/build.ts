@@ -77,7 +77,7 @@ export async function build(
   });
   fleet = opened.what.fleet?.join({
     views: (isWhole) => fleetViews(polling.toTell(isWhole), polling, ledger, clock, notify.bulletins()),
-    toldRecords: (replica, isEldest) => notify.records(replica, isEldest),
+    notifiedRecords: (replica, isEldest) => notify.records(replica, isEldest),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => void polling.drop(upstreams, "cut off"),
     drain: (upstreams) => polling.drop(upstreams, "drain"),
@@ -118,7 +118,7 @@ export async function build(
     quotas: quotas.kept,
     budgets: recordsOf(reload.config, ledger),
     pauses: pauses.records,
-    told: notifier.told,
+    notifications: notifier.remembered,
   }));
   polling.apply(config, probing.what);
   notify.start({ ...sources, polling });

@@ -14,7 +14,7 @@ import { readView, viewKey, type FleetStatus, type FleetView } from "../core/fle
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
 import { conditionsOf } from "../core/notify/bulletin.ts";
-import type { Condition } from "../core/notify/trouble.ts";
+import type { Condition } from "../core/notify/alert.ts";
 import { hash32 } from "../core/schedule/hash.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
@@ -25,7 +25,7 @@ import { openKey, type KeyParts } from "./probes.ts";
 /** The fleet asks this of a replica, and tells it this. */
 export type Replica = Omit<FleetEvents, "records"> & {
   /** For the replica that tells people of the whole fleet. */
-  toldRecords(replica: string, isEldest: boolean): Iterable<readonly [string, string]>;
+  notifiedRecords(replica: string, isEldest: boolean): Iterable<readonly [string, string]>;
   /** How it sees the upstreams that it polls: all, or those of which something was heard since it was asked last. */
   views(isWhole: boolean): Iterable<readonly [string, Omit<FleetView, "vantage">]>;
 };
@@ -263,7 +263,7 @@ export class AppFleet {
   *#records(isWhole: boolean): Generator<readonly [string, string]> {
     const { fleet, replica } = this.#joined;
     const { mode, name } = fleet;
-    yield* replica.toldRecords(name, this.membership.isEldest);
+    yield* replica.notifiedRecords(name, this.membership.isEldest);
     for (const [upstream, view] of replica.views(isWhole))
       yield [viewKey(mode, upstream, name), JSON.stringify({ vantage: name, ...view })];
   }

@@ -4,22 +4,23 @@ import { type Config, DEFAULT_TLS, type Receiver } from "../core/config/config.t
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { NOTHING_STANDING } from "../core/history/state.ts";
+import { type Condition, replicaIn } from "../core/notify/alert.ts";
 import {
   type Bulletin,
   bulletinText,
   conditionsRecord,
   readBulletin,
-  toldIn,
-  toldRecords,
+  notifiedRecords,
+  rememberedIn,
 } from "../core/notify/bulletin.ts";
+import { INCIDENTS_TOLD } from "../core/notify/known-alerts.ts";
 import { type Message, type Words, wordsOf } from "../core/notify/message.ts";
 import { NEWS_MS } from "../core/notify/plan.ts";
-import { type Condition, replicaIn } from "../core/notify/trouble.ts";
 import type { Status } from "../core/status/status.ts";
 import { messageOf } from "../core/text/escape.ts";
 import { dateTime } from "../core/time/civil-day.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time/duration.ts";
-import { type Hearing, INCIDENTS_TOLD, Notifier, type NotifierView } from "../engine/notify/notifier.ts";
+import { type Hearing, Notifier, type NotifierView } from "../engine/notify/notifier.ts";
 import { type Delivery, deliveryOf } from "../engine/receivers/answer.ts";
 import type { ReceiverRequest } from "../engine/receivers/kind.ts";
 import { KINDS } from "../engine/receivers/kinds.ts";
@@ -119,7 +120,7 @@ export type NotifyParts = TransportParts & {
   readonly onBug: (error: unknown) => void;
 };
 
-const ALONE: Hearing = { reign: "", told: () => undefined };
+const ALONE: Hearing = { reign: "", remembered: () => undefined };
 
 type NotifySources = ViewSources & { readonly polling: AppPolling };
 
@@ -148,13 +149,13 @@ export class AppNotify {
       random: Math.random,
       send: (receiver, message) =>
         send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses }),
-      keep: (notice) => {
-        store?.keepNotice(notice);
+      keep: (notified) => {
+        store?.keepNotified(notified);
         // On the board at once: whoever tells next must know of it.
         this.#sources?.fleet?.membership.beatSoon();
       },
       keepSince: (receiver, sinceMs) => store?.keepReceiver(receiver, sinceMs),
-      before: (store?.standing ?? NOTHING_STANDING).told,
+      before: (store?.standing ?? NOTHING_STANDING).notifications,
       hear: () => this.#hear(),
       view: () => this.#view(),
     });
@@ -176,7 +177,7 @@ export class AppNotify {
   *records(replica: string, isEldest: boolean): Generator<readonly [string, string]> {
     const sources = this.#sources;
     if (sources === undefined || this.#config.notify === undefined) return;
-    if (isEldest && this.notifier.reign !== undefined) yield* toldRecords(this.notifier.told);
+    if (isEldest && this.notifier.reign !== undefined) yield* notifiedRecords(this.notifier.remembered);
     yield conditionsRecord(replica, ofProcess(sources, replica));
   }
 
@@ -214,7 +215,7 @@ export class AppNotify {
     const { fleet } = this.#sources ?? {};
     if (fleet === undefined) return ALONE;
     const records = await fleet.hear();
-    return records && { reign: fleet.reign, told: () => toldIn(records) };
+    return records && { reign: fleet.reign, remembered: () => rememberedIn(records) };
   }
 
   #view(): NotifierView {

@@ -95,7 +95,7 @@ function join(clock: VirtualClock, boards: VirtualBoards, name: string, mode: Fl
       onLost: stop,
       drain: (upstreams) => Promise.resolve(stop(upstreams)),
       onPaused: mute,
-      toldRecords: () => [],
+      notifiedRecords: () => [],
       views: () => (mode === "shard" ? [...polled] : NAMES).map((each) => [each, small.view]),
     },
   });

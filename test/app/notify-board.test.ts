@@ -7,7 +7,7 @@ import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { Quotas } from "../../src/core/budget/quotas.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import { type Bulletin, conditionsOf, readBulletin } from "../../src/core/notify/bulletin.ts";
-import type { Condition } from "../../src/core/notify/trouble.ts";
+import type { Condition } from "../../src/core/notify/alert.ts";
 import { hourOf } from "../../src/core/time/duration.ts";
 import { prove } from "../../src/core/proof/proof.ts";
 import { sampleReceiver } from "../support/notify/world.ts";

@@ -55,7 +55,7 @@ const UNBOUNDED = {
   quota_hours: Infinity,
   budget_records: Infinity,
   upstream_records: Infinity,
-  notices: Infinity,
+  notifications: Infinity,
 };
 
 type Watched = { readonly upstream: Upstream; readonly record: UpstreamRecord; health: Health };

@@ -75,7 +75,7 @@ function life(): unknown {
     quota_hours: 1,
     budget_records: 1,
     upstream_records: 1,
-    notices: 1,
+    notifications: 1,
   });
   const history = new History(upstream.name, clock.wallNow());
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;

@@ -20,7 +20,7 @@ import {
   evidenceOf,
   incidentOf,
   lostHourOf,
-  noticeOf,
+  notifiedOf,
   pauseOf,
   pollOf,
   quotaOf,
@@ -54,7 +54,7 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
     return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
   };
   const shown = all(INCIDENTS);
-  const notices = all("SELECT * FROM notices");
+  const notifications = all("SELECT * FROM notifications");
   const lists = {
     polls: newest("", POLLS_KEPT),
     failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),
@@ -83,7 +83,10 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
       quotas: readQuotas(database),
       budgets: readBudgets(database),
       pauses: new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf)),
-      told: { since: new Map(readRows(notices, receiverOf)), notices: readRows(notices, noticeOf) },
+      notifications: {
+        since: new Map(readRows(notifications, receiverOf)),
+        notified: readRows(notifications, notifiedOf),
+      },
     },
     writtenAtMs,
   };

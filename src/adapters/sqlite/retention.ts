@@ -49,7 +49,7 @@ const OLD_ROWS: readonly string[] = [
     ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`,
   "DELETE FROM value_hours WHERE hour < :valueHour",
   // What is over and was told is no news two days later.
-  "DELETE FROM notices WHERE incident <> '' AND at_ms < iif(is_open, :old, :told)",
+  "DELETE FROM notifications WHERE alert <> '' AND at_ms < iif(is_open, :old, :told)",
   "DELETE FROM quota_hours WHERE hour < :quotaHour",
   "DELETE FROM lost_hours WHERE hour < :quotaHour",
 ];

@@ -103,13 +103,13 @@ CREATE TABLE incidents (
   evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE notices (
+CREATE TABLE notifications (
   receiver TEXT NOT NULL,
-  incident TEXT NOT NULL,
+  alert TEXT NOT NULL,
   at_ms INTEGER NOT NULL,
   is_open INTEGER NOT NULL,
   record TEXT NOT NULL,
-  PRIMARY KEY (receiver, incident)
+  PRIMARY KEY (receiver, alert)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (
   budget TEXT NOT NULL,

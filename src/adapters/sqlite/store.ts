@@ -6,7 +6,7 @@ import { SteadyCalendar } from "../../core/time/steady-calendar.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
-import type { Notice } from "../../core/notify/plan.ts";
+import type { Notified } from "../../core/notify/transitions.ts";
 import type {
   ColumnsQuestion,
   RestoredUpstream,
@@ -19,7 +19,7 @@ import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
-import { budgetRow, noticeRowOf, pauseRow, quotaRow, receiverRow, rowsOf } from "./tables.ts";
+import { budgetRow, notifiedRow, pauseRow, quotaRow, receiverRow, rowsOf } from "./tables.ts";
 import type { Died } from "../thread.ts";
 import { SqliteThread, type StateThread } from "./thread.ts";
 
@@ -37,7 +37,7 @@ const BOUNDS = {
   incidents: 1_000,
   value_hours: 10_000,
   // Some may be told twice then.
-  notices: 20_000,
+  notifications: 20_000,
 };
 
 export type StoreParts = {
@@ -124,8 +124,8 @@ export class SqliteStateStore implements StateStore {
     void this.written();
   };
 
-  keepNotice(notice: Notice): void {
-    this.#buffer.put(noticeRowOf(notice));
+  keepNotified(notified: Notified): void {
+    this.#buffer.put(notifiedRow(notified));
   }
 
   keepReceiver(receiver: string, sinceMs: number): void {
@@ -190,12 +190,12 @@ export class SqliteStateStore implements StateStore {
     return { ...this.#buffer.take(MOST_POLLS_A_BATCH), nowMs: this.#calendar.now() };
   }
 
-  #putAll({ quotas, budgets, pauses, told }: Standing): void {
+  #putAll({ quotas, budgets, pauses, notifications }: Standing): void {
     for (const row of rowsOf(quotas)) this.#buffer.put(row);
     for (const [budget, record] of budgets) this.keepRecord(budget, record);
     for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
-    for (const [receiver, sinceMs] of told.since) this.keepReceiver(receiver, sinceMs);
-    for (const notice of told.notices) this.keepNotice(notice);
+    for (const [receiver, sinceMs] of notifications.since) this.keepReceiver(receiver, sinceMs);
+    for (const notified of notifications.notified) this.keepNotified(notified);
   }
 
   async #write(batch: StateBatch): Promise<boolean> {

@@ -3,8 +3,7 @@
 import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
 import { OUTCOMES } from "../../core/exchange/reasons.ts";
-import { noticeIn } from "../../core/notify/bulletin.ts";
-import type { Notice } from "../../core/notify/plan.ts";
+import { isOpen, type Notified, notifiedIn } from "../../core/notify/transitions.ts";
 import { FAILURES_COUNTED } from "../../core/config/config.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type KeptQuotas, NOBODY_KNOWS, type QuotaRow, QUOTAS_OF } from "../../core/budget/quota.ts";
@@ -43,7 +42,7 @@ export type KeyedRow = {
     | "lost_hours"
     | "budget_records"
     | "upstream_records"
-    | "notices";
+    | "notifications";
   readonly key: string;
   readonly columns: Columns;
 };
@@ -261,33 +260,32 @@ export function pauseOf(row: Row): readonly [upstream: string, record: PauseReco
   return [row.get("upstream", text), row.get("record", json(pauseIn))];
 }
 
-/** A receiver itself is the row of no incident: since then it is known. */
+/** A receiver itself is the row of no alert: since then it is known. */
 export function receiverRow(receiver: string, sinceMs: number): KeyedRow {
-  return noticeRow(receiver, "", { at_ms: Math.round(sinceMs), is_open: 1, record: "{}" });
+  return notificationRow(receiver, "", { at_ms: Math.round(sinceMs), is_open: 1, record: "{}" });
 }
 
-export function noticeRowOf({ receiver, incident, atMs, isOpen, ...record }: Notice): KeyedRow {
-  const columns = { at_ms: Math.round(atMs), is_open: Number(isOpen), record: JSON.stringify(record) };
-  return noticeRow(receiver, incident, columns);
+export function notifiedRow(notified: Notified): KeyedRow {
+  const { receiver, alert, atMs } = notified;
+  const record = JSON.stringify(notified);
+  return notificationRow(receiver, alert, {
+    at_ms: Math.round(atMs),
+    is_open: Number(isOpen(notified)),
+    record,
+  });
 }
 
-function noticeRow(receiver: string, incident: string, columns: Columns): KeyedRow {
-  return { table: "notices", key: `${receiver} ${incident}`, columns: { receiver, incident, ...columns } };
+function notificationRow(receiver: string, alert: string, columns: Columns): KeyedRow {
+  return { table: "notifications", key: `${receiver} ${alert}`, columns: { receiver, alert, ...columns } };
 }
 
 export function receiverOf(row: Row): readonly [receiver: string, sinceMs: number] {
-  row.get("incident", exactly(""));
+  row.get("alert", exactly(""));
   return [row.get("receiver", text), row.get("at_ms", whole)];
 }
 
-export function noticeOf(row: Row): Notice {
-  return {
-    receiver: row.get("receiver", text),
-    incident: row.get("incident", text),
-    atMs: row.get("at_ms", whole),
-    isOpen: row.get("is_open", whole) === 1,
-    ...row.get("record", json(noticeIn)),
-  };
+export function notifiedOf(row: Row): Notified {
+  return row.get("record", json(notifiedIn));
 }
 
 /** The rest of its polls is ours. */

@@ -6,7 +6,7 @@ import type { BudgetFile } from "../budget/journaled-ledger.ts";
 import type { KeepPause } from "../budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import { type KeptQuotas, NOTHING_KEPT } from "../budget/quota.ts";
-import type { Notice, ToldBefore } from "../notify/plan.ts";
+import type { Notified, Remembered } from "../notify/transitions.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import type { Columns, CountedBucket } from "../status/timeline.ts";
 import type { ValuePoint } from "../answer/credit.ts";
@@ -46,14 +46,14 @@ export type Standing = {
   readonly quotas: KeptQuotas;
   readonly budgets: ReadonlyMap<string, BudgetRecord>;
   readonly pauses: ReadonlyMap<string, PauseRecord>;
-  readonly told: ToldBefore;
+  readonly notifications: Remembered;
 };
 
 export const NOTHING_STANDING: Standing = {
   quotas: NOTHING_KEPT,
   budgets: new Map(),
   pauses: new Map(),
-  told: { since: new Map(), notices: [] },
+  notifications: { since: new Map(), notified: [] },
 };
 
 /** Of one upstream, at most of a day, or of 90 in columns of a day. */
@@ -77,7 +77,7 @@ export interface StateStore extends BudgetFile {
   /** What earlier processes sent, or may have sent, and what they were asked for. */
   readonly standing: Standing;
   readonly keepPause: KeepPause;
-  keepNotice(notice: Notice): void;
+  keepNotified(notified: Notified): void;
   /** When a receiver was first known. Wall clock. */
   keepReceiver(receiver: string, sinceMs: number): void;
   /** Undefined where it cannot tell. */

@@ -1,6 +1,5 @@
 /** What the replica that tells people of a whole fleet knows from the others: texts on the board. */
 
-import { RECEIVER_EVENTS } from "../config/config.ts";
 import { SIDES } from "../exchange/reasons.ts";
 import {
   flag,
@@ -17,8 +16,8 @@ import {
 import { HEALTH_STATES } from "../poll/health.ts";
 import type { Incident } from "../status/status.ts";
 import type { Words } from "./message.ts";
-import { type Notice, TOLD_EVENTS, type ToldBefore } from "./plan.ts";
-import type { Condition } from "./trouble.ts";
+import { type Alert, ALERT_KINDS, type Condition } from "./alert.ts";
+import { isOpen, type Notified, notifiedIn, type Remembered } from "./transitions.ts";
 
 /** Of one upstream, by whoever polls it. */
 export type Bulletin = {
@@ -71,7 +70,7 @@ function conditionsIn(row: Row): readonly Condition[] {
 
 function conditionIn(row: Row): Condition {
   return {
-    kind: row.get("kind", oneOf(RECEIVER_EVENTS.filter((event) => event !== "up"))),
+    kind: row.get("kind", oneOf(ALERT_KINDS)),
     upstream: row.get("upstream", optional(text)),
     of: row.get("of", optional(text)),
     says: row.get("says", text),
@@ -84,38 +83,26 @@ function wordsIn(row: Row): Words {
   return { side: row.get("side", oneOf(SIDES)), lines: row.get("lines", listOf(text)).slice(0, MOST_LINES) };
 }
 
-/** All of a notice that is no column of its own in the state file. */
-export function noticeIn(row: Row): Omit<Notice, "receiver" | "incident" | "atMs" | "isOpen"> {
-  return {
-    subject: row.get("subject", text),
-    upstream: row.get("upstream", optional(text)),
-    startedAtMs: row.get("startedAtMs", number),
-    event: row.get("event", oneOf(TOLD_EVENTS)),
-    thread: row.get("thread", text),
-    side: row.get("side", oneOf(SIDES)),
-  };
-}
-
 const RECEIVERS = "n:";
-/** Each receiver has so many notices of a subject on the board: more than a bulletin has incidents. */
-const MOST_NOTICES = 20;
+/** The board has so many of a subject for each receiver: more than a bulletin has incidents. */
+const MOST_NOTIFIED = 20;
 
 /** By name on the board: since when each receiver is known, and what it was told, by subject. */
-export function* toldRecords({ since, notices }: ToldBefore): Generator<readonly [string, string]> {
+export function* notifiedRecords({ since, notified }: Remembered): Generator<readonly [string, string]> {
   yield [
     RECEIVERS,
     JSON.stringify({ since: [...since].map(([receiver, sinceMs]) => ({ receiver, sinceMs })) }),
   ];
-  for (const [subject, all] of Map.groupBy(notices, (notice) => notice.subject)) {
+  for (const [subject, all] of Map.groupBy(notified, (each) => each.subject)) {
     const oldestFirst = all.toSorted((one, other) => one.startedAtMs - other.startedAtMs);
     const byReceiver = Map.groupBy(oldestFirst, ({ receiver }) => receiver);
-    const newest = [...byReceiver.values()].flatMap((some) => some.slice(-MOST_NOTICES));
-    yield [RECEIVERS + subject, JSON.stringify({ notices: newest })];
+    const newest = [...byReceiver.values()].flatMap((some) => some.slice(-MOST_NOTIFIED));
+    yield [RECEIVERS + subject, JSON.stringify({ notified: newest })];
   }
 }
 
 /** Undefined where nobody ever told anything, or the board has lost it. */
-export function toldIn(records: ReadonlyMap<string, string>): ToldBefore | undefined {
+export function rememberedIn(records: ReadonlyMap<string, string>): Remembered | undefined {
   const known = readText(records.get(RECEIVERS) ?? "", (row) =>
     row.get(
       "since",
@@ -123,22 +110,38 @@ export function toldIn(records: ReadonlyMap<string, string>): ToldBefore | undef
     ),
   );
   if (known === undefined) return undefined;
-  const notices = [...records].flatMap(([name, written]) =>
+  const notified = [...records].flatMap(([name, written]) =>
     name.startsWith(RECEIVERS)
-      ? (readText(written, (row) => row.get("notices", optional(listOf(objectOf(boardNoticeIn))))) ?? [])
+      ? (readText(written, (row) => row.get("notified", optional(listOf(objectOf(notifiedIn))))) ?? [])
       : [],
   );
-  return { since: new Map(known), notices };
+  return { since: new Map(known), notified };
 }
 
-function boardNoticeIn(row: Row): Notice {
-  return {
-    receiver: row.get("receiver", text),
-    incident: row.get("incident", text),
-    atMs: row.get("atMs", number),
-    isOpen: row.get("isOpen", flag),
-    ...noticeIn(row),
-  };
+export type Renamed = Pick<Alert, "id" | "startedAtMs">;
+
+/** What this replica saw at the time of what another one has told of is the same: by its id here, it has that one's. */
+export function renamedBy(
+  notified: readonly Notified[],
+  alertsOf: (upstream: string) => readonly Alert[],
+): ReadonlyMap<string, Renamed> {
+  const ids = new Set(notified.map(({ alert }) => alert));
+  const renamed = new Map<string, Renamed>();
+  for (const each of notified) {
+    const { subject, alert: id, startedAtMs, atMs } = each;
+    const own = alertsOf(subject);
+    const nearness = (alert: Alert): number => Math.abs(alert.startedAtMs - startedAtMs);
+    const [nearest] = own
+      .filter((alert) => !ids.has(alert.id) && !renamed.has(alert.id))
+      .filter(
+        (alert) =>
+          startedAtMs <= (alert.endedAtMs ?? Infinity) && (isOpen(each) || alert.startedAtMs <= atMs),
+      )
+      .toSorted((one, other) => nearness(one) - nearness(other));
+    if (nearest !== undefined && own.every((alert) => alert.id !== id))
+      renamed.set(nearest.id, { id, startedAtMs });
+  }
+  return renamed;
 }
 
 const REPLICA = "r:";

@@ -8,10 +8,11 @@ import { SIDE_WORDS } from "../status/words.ts";
 import { oneLine } from "../text/escape.ts";
 import { listing } from "../text/listing.ts";
 import { dateTime } from "../time/civil-day.ts";
-import { type Due, type Notice, type Scene, threadOf } from "./plan.ts";
-import { replicaIn, type Trouble } from "./trouble.ts";
+import { type Alert, replicaIn } from "./alert.ts";
+import type { Due, Scene } from "./plan.ts";
+import { isOpen, type Notified } from "./transitions.ts";
 
-/** One trouble of a message. */
+/** One alert of a message. */
 export type Member = {
   readonly incident: string;
   readonly subject: string;
@@ -26,7 +27,7 @@ export type Member = {
 
 export type Message = {
   readonly event: Due["event"];
-  /** Of its first trouble, or what that was told under before. The same in all that is said of it. */
+  /** Of its first alert, or what that was told under before. The same in all that is said of it. */
   readonly incident: string;
   /** What was opened by the incident may be closed. */
   readonly isOver: boolean;
@@ -45,15 +46,11 @@ export type Message = {
   readonly link: string | undefined;
 };
 
-/** A message, and what is told once it has arrived. */
-export type Telling = { readonly message: Message; readonly dues: readonly Due[] };
-
 /** Whose fault it is, and by which evidence. Plain text, with words of others in it. */
 export type Words = { readonly side: Side; readonly lines: readonly string[] };
 
-export type Telled = {
-  readonly dues: readonly Due[];
-  readonly notices: ReadonlyMap<string, Notice>;
+export type Sources = {
+  readonly notified: ReadonlyMap<string, Notified>;
   readonly scene: Scene;
   readonly nowMs: number;
   /** How many are watched in all. */
@@ -62,52 +59,46 @@ export type Telled = {
   readonly words: (upstream: string) => Words | undefined;
   /** Of the page, without a slash at its end. */
   readonly pageUrl: string | undefined;
-  /** What was told under different ids does not end together. */
-  readonly closesById: boolean;
 };
+
 const LONGEST_LINE = 400;
 /** Ten names of upstreams are no longer. */
 const LONGEST_LISTING = 1_000;
 
-/** What is alike is one message. */
-export function tellingsOf(telled: Telled): readonly Telling[] {
-  const { dues: all, notices, closesById } = telled;
-  const alike = Map.groupBy(all, (due) => {
-    const thread = closesById ? threadOf(due, notices) : undefined;
-    return JSON.stringify([phrasesOf(due, notices), nounOf(due.trouble), due.isReminder, thread]);
-  });
-  return [...alike.values()].flatMap((dues) => {
-    const [first] = dues;
-    return first === undefined ? [] : [{ message: messageOf(first, dues, telled), dues }];
-  });
+/** The first, and what is like it: this is one message. `closesById`: what was told under different ids is not alike. */
+export function alikeOf(first: Due, dues: readonly Due[], closesById: boolean): readonly Due[] {
+  const likeness = (due: Due): string =>
+    JSON.stringify([phrasesOf(due), nounOf(due.alert), due.isReminder, closesById && due.notified?.thread]);
+  const wanted = likeness(first);
+  return dues.filter((due) => likeness(due) === wanted);
 }
 
-function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
-  const { notices, nowMs, of, pageUrl } = telled;
-  const { trouble, event, isReminder } = first;
-  const { upstream } = trouble;
-  const incident = threadOf(first, notices) ?? trouble.id;
-  const started = dues.map((due) => due.trouble.startedAtMs);
-  const isOver = dues.every((due) => due.trouble.endedAtMs !== undefined && due.event !== "flapping");
-  const isOne = new Set(dues.map((due) => due.trouble.subject)).size === 1;
+export function composeMessage(first: Due, dues: readonly Due[], sources: Sources): Message {
+  const { notified, scene, nowMs, of, pageUrl } = sources;
+  const { alert, event, isReminder } = first;
+  const { upstream } = alert;
+  const incident = first.notified?.thread ?? alert.id;
+  const started = dues.map((due) => due.alert.startedAtMs);
+  const isOver = dues.every((due) => due.alert.endedAtMs !== undefined);
+  const isOne = new Set(dues.map((due) => due.alert.subject)).size === 1;
   const path = isOne && upstream !== undefined ? `/upstreams/${upstream}` : "/";
-  const said = isOne ? single(dues.at(-1) ?? first, telled) : several(first, dues, telled);
+  const said = isOne ? single(dues.at(-1) ?? first, sources) : several(first, dues, sources);
   return {
     event,
     incident,
-    isOver: isOver && isLast(incident, dues, notices),
+    isOver: isOver && isLast(incident, dues, notified),
     isReminder,
     atMs: nowMs,
     sinceMs: Math.min(...started),
-    untilMs: isOver ? Math.max(...dues.map((due) => due.trouble.endedAtMs ?? 0)) : undefined,
+    untilMs: isOver ? Math.max(...dues.map((due) => due.alert.endedAtMs ?? 0)) : undefined,
     members: dues.map((due) => ({
-      incident: due.trouble.id,
-      subject: due.trouble.subject,
-      upstream: due.trouble.upstream,
-      labels: (due.trouble.upstream && telled.scene.upstream(due.trouble.upstream)?.labels) || {},
-      title: titleOf(due, notices),
-      sinceMs: due.trouble.startedAtMs,
-      untilMs: due.event === "flapping" ? undefined : due.trouble.endedAtMs,
+      incident: due.alert.id,
+      subject: due.alert.subject,
+      upstream: due.alert.upstream,
+      labels: (due.alert.upstream && scene.upstream(due.alert.upstream)?.labels) || {},
+      title: titleOf(due),
+      sinceMs: due.alert.startedAtMs,
+      untilMs: due.alert.endedAtMs,
     })),
     of,
     side: said.side,
@@ -120,26 +111,26 @@ function messageOf(first: Due, dues: readonly Due[], telled: Telled): Message {
 }
 
 /** Whether all that is open under this id ends now. */
-function isLast(id: string, dues: readonly Due[], notices: ReadonlyMap<string, Notice>): boolean {
-  const ends = new Set(dues.map(({ trouble }) => trouble.id));
-  return !notices.values().some((each) => each.thread === id && each.isOpen && !ends.has(each.incident));
+function isLast(id: string, dues: readonly Due[], notified: ReadonlyMap<string, Notified>): boolean {
+  const ends = new Set(dues.map(({ alert }) => alert.id));
+  return !notified.values().some((each) => each.thread === id && isOpen(each) && !ends.has(each.alert));
 }
 
 type Said = Words & { readonly title: string };
 
-function single(due: Due, { nowMs, words, notices }: Telled): Said {
-  const { trouble, event } = due;
-  const title = titleOf(due, notices);
-  const { upstream, says, startedAtMs, endedAtMs } = trouble;
-  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(trouble, notices.get(trouble.id)) };
+function single(due: Due, { nowMs, words }: Sources): Said {
+  const { alert, event, notified } = due;
+  const title = titleOf(due);
+  const { upstream, says, startedAtMs, endedAtMs } = alert;
+  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(alert, notified) };
   const since = `Since ${dateTime(startedAtMs)}, for ${humanDuration(Math.max(0, nowMs - startedAtMs))}.`;
   const known = upstream === undefined || says !== "" ? undefined : words(upstream);
-  const { side, lines } = known ?? { side: sideOf(trouble), lines: [says] };
+  const { side, lines } = known ?? { side: sideOf(alert), lines: [says] };
   return { title, lines: [since, ...lines], side };
 }
 
 /** What is Pacewatch's own is ours to mend. */
-function sideOf({ upstream }: Trouble): Side {
+function sideOf({ upstream }: Alert): Side {
   return upstream === undefined ? "us" : "open";
 }
 
@@ -149,10 +140,10 @@ export function wordsOf(facts: UpstreamFacts, status: Status): Words {
   return { side, lines: [verdictLine({ side, because }), reason, ...evidence(facts)] };
 }
 
-function ended(trouble: Trouble, told: Notice | undefined): Words {
-  const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = trouble;
+function ended(alert: Alert, notified: Notified | undefined): Words {
+  const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = alert;
   const row = rowOf(reason);
-  const side = told?.side ?? (row === undefined ? sideOf(trouble) : row.verdict.side);
+  const side = notified?.side ?? (row === undefined ? sideOf(alert) : row.verdict.side);
   const span = `${dateTime(startedAtMs)} to ${dateTime(endedAtMs)}`;
   const lasted = isUnwatched
     ? `It was seen last at ${dateTime(endedAtMs)}: nobody watched it after that.`
@@ -181,21 +172,21 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
   ];
 }
 
-function several(first: Due, dues: readonly Due[], { scene, of, notices }: Telled): Said {
-  const { event, trouble } = first;
-  const [one, all] = phrasesOf(first, notices);
-  const names = [...new Set(dues.map((due) => nameOf(due.trouble)))];
-  const down = scene.troubles.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
-  const since = dateTime(Math.min(...dues.map((due) => due.trouble.startedAtMs)));
+function several(first: Due, dues: readonly Due[], { scene, of }: Sources): Said {
+  const { event, alert } = first;
+  const [one, all] = phrasesOf(first);
+  const names = [...new Set(dues.map((due) => nameOf(due.alert)))];
+  const down = scene.alerts.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
+  const since = dateTime(Math.min(...dues.map((due) => due.alert.startedAtMs)));
   const [name, other] = names;
   return {
-    title: other === undefined ? `${name} ${one}` : `${names.length} ${nounOf(trouble)} ${all}`,
+    title: other === undefined ? `${name} ${one}` : `${names.length} ${nounOf(alert)} ${all}`,
     lines: [
       `${listing(names)}.`,
       event === "up" ? `It began at ${since}.` : `Since ${since}.`,
-      trouble.upstream === undefined ? "" : `${down} of ${of} upstreams are down now.`,
+      alert.upstream === undefined ? "" : `${down} of ${of} upstreams are down now.`,
     ],
-    side: sideOf(trouble),
+    side: sideOf(alert),
   };
 }
 
@@ -217,7 +208,7 @@ const PHRASES: Readonly<Record<Due["event"], Phrases>> = {
 };
 
 /** What has ended is named by what it was, where it was no state of an upstream. */
-const ENDED: Readonly<Partial<Record<Trouble["kind"], Phrases>>> = {
+const ENDED: Readonly<Partial<Record<Alert["kind"], Phrases>>> = {
   throttled: ["throttles us no more", "throttle us no more"],
   unauthorized: ["accepts our key again", "accept our key again"],
   blocked: ["blocks us no more", "block us no more"],
@@ -227,29 +218,29 @@ const ENDED: Readonly<Partial<Record<Trouble["kind"], Phrases>>> = {
 const UNWATCHED: Phrases = ["is no longer watched", "are no longer watched"];
 const STEADY: Phrases = ["goes up and down no more", "go up and down no more"];
 
-function phrasesOf({ event, trouble }: Due, notices: ReadonlyMap<string, Notice>): Phrases {
-  const { id, kind, isUnwatched } = trouble;
+function phrasesOf({ event, alert, notified }: Due): Phrases {
+  const { kind, isUnwatched } = alert;
   if (event === "flapping" && kind !== "down") {
     const [one, all] = PHRASES[kind];
     return [`${one} again and again`, `${all} again and again`];
   }
   if (event !== "up") return PHRASES[event];
   if (isUnwatched) return UNWATCHED;
-  return kind === "down" && notices.get(id)?.event === "flapping" ? STEADY : (ENDED[kind] ?? PHRASES.up);
+  return kind === "down" && notified?.state === "flapping" ? STEADY : (ENDED[kind] ?? PHRASES.up);
 }
 
-function titleOf(due: Due, notices: ReadonlyMap<string, Notice>): string {
-  return `${nameOf(due.trouble)} ${phrasesOf(due, notices)[0]}`;
+function titleOf(due: Due): string {
+  return `${nameOf(due.alert)} ${phrasesOf(due)[0]}`;
 }
 
-function nameOf({ upstream, subject, kind }: Trouble): string {
+function nameOf({ upstream, subject, kind }: Alert): string {
   const replica = replicaIn(subject);
   if (upstream === undefined && kind === "credit_ending") return `Budget ${subject.split("/").at(-2)}`;
   return upstream ?? (replica === undefined ? "Pacewatch" : `Pacewatch on ${replica}`);
 }
 
 /** What there are several of. */
-function nounOf({ upstream, kind }: Trouble): string {
+function nounOf({ upstream, kind }: Alert): string {
   if (upstream !== undefined) return "upstreams";
   return kind === "credit_ending" ? "budgets" : "replicas";
 }

@@ -1,77 +1,69 @@
-/**
- * Who is to be told what, and when. Nothing is queued: what is due is what is known of the troubles, less what was told.
- * So nothing is lost by a restart or a receiver that is away, and what is over by then is told as it is by then.
- */
+/** What a receiver is to be told now, and when: the alerts of now, led through the table of transitions. */
 
-import { isOneOf, type Receiver, RECEIVER_EVENTS, type ReceiverEvent } from "../config/config.ts";
+import { isOneOf, type Receiver } from "../config/config.ts";
 import type { Side } from "../exchange/reasons.ts";
 import type { HealthState } from "../poll/health.ts";
-import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
-import { isForGood, isState, isWorse, NO_INCIDENT, type Trouble, type TroubleKind } from "./trouble.ts";
-
-export type ToldEvent = ReceiverEvent | "flapping";
-export const TOLD_EVENTS: readonly ToldEvent[] = [...RECEIVER_EVENTS, "flapping"];
-
-/** What a receiver was told last of one trouble. */
-export type Notice = {
-  readonly receiver: string;
-  /** The id of the trouble. */
-  readonly incident: string;
-  readonly subject: string;
-  readonly upstream: string | undefined;
-  readonly startedAtMs: number;
-  readonly event: ToldEvent;
-  readonly atMs: number;
-  /** The id that it was told under: all of one message share it, and it ends under it. */
-  readonly thread: string;
-  /** Whose fault it was, as far as that was known. */
-  readonly side: Side;
-  /** Its end is to be told yet. */
-  readonly isOpen: boolean;
-};
-
-/** Of one receiver. */
-export type Told = {
-  /** What was over before is no news to it. */
-  readonly sinceMs: number;
-  /** By the ids of their troubles. */
-  readonly notices: ReadonlyMap<string, Notice>;
-};
-
-/** What earlier processes told. */
-export type ToldBefore = {
-  /** When each receiver was first known. Wall clock. */
-  readonly since: ReadonlyMap<string, number>;
-  readonly notices: readonly Notice[];
-};
-
-export type SceneUpstream = {
-  readonly state: HealthState;
-  readonly labels: Readonly<Record<string, string>>;
-  /** It failed, and the failure may be our own network's. */
-  readonly isUnsure: boolean;
-};
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
+import { type Alert, type AlertKind, isForGood, isState, isWorse, NO_INCIDENT } from "./alert.ts";
+import {
+  eventOf,
+  isOpen,
+  type Notified,
+  type NotifiedEvent,
+  type Signal,
+  type Tell,
+  TRANSITIONS,
+} from "./transitions.ts";
 
 export type Scene = {
-  readonly troubles: readonly Trouble[];
+  readonly alerts: readonly Alert[];
   /** Undefined where it is not in the config. */
-  upstream(name: string): SceneUpstream | undefined;
+  upstream(name: string):
+    | {
+        readonly state: HealthState;
+        readonly labels: Readonly<Record<string, string>>;
+        /** It failed, and the failure may be our own network's. */
+        readonly isUnsure: boolean;
+      }
+    | undefined;
 };
 
-export type Due = {
-  readonly trouble: Trouble;
-  readonly event: ToldEvent;
+export type Question = {
+  readonly receiver: Receiver;
+  /** What was over before is no news to it. */
+  readonly sinceMs: number;
+  /** What it knows, by the ids of alerts. */
+  readonly notified: ReadonlyMap<string, Notified>;
+  readonly scene: Scene;
+  readonly nowMs: number;
+};
+
+/** An alert as the receiver is told of it. */
+type Item = {
+  readonly alert: Alert;
+  /** What it knows of the alert, or of the one in whose place this one goes on. */
+  readonly notified: Notified | undefined;
+  /** Alerts that are told with it, and closed. */
+  readonly parts: readonly string[];
+  readonly isFlapping?: boolean;
+  /** Of what flapped: since when it has stayed as it is for long enough. */
+  readonly steadyAtMs?: number;
+};
+
+export type Due = Pick<Item, "alert" | "notified" | "parts"> & {
+  readonly event: NotifiedEvent;
   readonly dueAtMs: number;
   /** It was told, and still is so. */
   readonly isReminder: boolean;
-  /** All of these are told with it. */
-  readonly closes: readonly string[];
+  /** Once it was told. */
+  readonly next: Notified["state"];
 };
 
 export type Plan = {
+  /** The oldest first. */
   readonly dues: readonly Due[];
-  /** What needs no telling. */
-  readonly quiet: readonly Notice[];
+  /** What changes, and need not be told. */
+  readonly quiet: readonly Notified[];
   /** When more will be due, if nothing happens until then. */
   readonly nextAtMs: number;
 };
@@ -91,41 +83,57 @@ const END_AGAIN_MS: number = DAY_MS;
 const MOST_ENDS = 8;
 /** What was over for so long is no news any more. */
 export const NEWS_MS: number = DAY_MS;
-/** What is over and was told is needed only to know that: by then its incident is no news. */
+/** What is closed is needed only to know that: by then its incident is no news. */
 export const FORGOTTEN_MS: number = 2 * DAY_MS;
 
-function isMatched({ only }: Receiver, upstream: string | undefined, scene: Scene): boolean {
-  if (only === undefined) return true;
-  if (upstream === undefined) return false;
-  const labels = scene.upstream(upstream)?.labels;
-  // One that has left the config was matched when it was told of.
-  if (labels === undefined) return true;
-  return isOneOf(only, { name: upstream, labels });
+export function planFor(question: Question): Plan {
+  const { notified, scene, nowMs } = question;
+  const open = [...notified.values()].filter(isOpen);
+  const alerts = scene.alerts.filter((alert) => isAskedFor(alert, question));
+  const ids = new Set(alerts.map(({ id }) => id));
+  const forgotten = open.flatMap((each) => (ids.has(each.alert) ? [] : forgottenAlert(each, question)));
+  const flapping = new Map(
+    open.filter(({ state }) => state === "flapping").map((each) => [each.subject, each]),
+  );
+  const ends = Map.groupBy(
+    open.filter(({ kind }) => kind === "api_ending").toSorted((one, other) => other.atMs - one.atMs),
+    ({ upstream }) => upstream,
+  );
+  const quiet = [...ends.values()].flatMap((newestFirst) =>
+    newestFirst.slice(MOST_ENDS).map((each) => closed(each, nowMs)),
+  );
+  const dues: Due[] = [];
+  let nextAtMs = Infinity;
+  for (const [subject, some] of Map.groupBy([...alerts, ...forgotten], (alert) => alert.subject)) {
+    const oldestFirst = some.toSorted((one, other) => one.startedAtMs - other.startedAtMs);
+    for (const item of itemsOf(oldestFirst, flapping.get(subject), question)) {
+      quiet.push(...takenOver(item, nowMs));
+      const end = ends.get(item.alert.upstream)?.[0];
+      const due = dueOf(item, oldestFirst.at(-1) === item.alert, end, question);
+      if (due === undefined) continue;
+      const { event, dueAtMs, alert, next: state } = due;
+      if (dueAtMs > nowMs) nextAtMs = Math.min(nextAtMs, dueAtMs);
+      else if (event !== undefined) dues.push({ ...due, event });
+      else if (item.notified !== undefined)
+        for (const id of [...item.parts, alert.id])
+          quiet.push({ ...item.notified, alert: id, state, atMs: nowMs });
+    }
+  }
+  return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
 }
 
-export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: number): Plan {
-  const openNotices = [...told.notices.values()].filter(({ isOpen }) => isOpen);
-  const planning = new Planning(receiver, told, scene, nowMs);
-  planning.ends(openNotices.filter(({ event }) => event === "api_ending"));
-  const open = Map.groupBy(openNotices, ({ subject }) => subject);
-  const bySubject = Map.groupBy(
-    scene.troubles.filter(({ id, kind, upstream }) => {
-      const isWanted = receiver.on.includes(kind) || told.notices.has(id);
-      return isWanted && isMatched(receiver, upstream, scene);
-    }),
-    ({ subject }) => subject,
-  );
-  for (const [subject, troubles] of bySubject)
-    planning.subject(
-      troubles.toSorted((one, other) => one.startedAtMs - other.startedAtMs),
-      open.get(subject) ?? [],
-    );
-  for (const [subject, notices] of open) {
-    const ids = new Set(bySubject.get(subject)?.map(({ id }) => id));
-    planning.orphans(notices.filter(({ incident }) => !ids.has(incident)));
-  }
-  const { dues, quiet, nextAtMs } = planning;
-  return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
+/** What was told of another alert, in whose place this one goes on. */
+function takenOver(
+  { alert: { id, startedAtMs }, notified, parts }: Item,
+  nowMs: number,
+): readonly Notified[] {
+  if (notified === undefined || notified.alert === id) return [];
+  const others = [notified.alert, ...parts].map((alert) => closed({ ...notified, alert }, nowMs));
+  return [...others, { ...notified, alert: id, startedAtMs }];
+}
+
+function closed(notified: Notified, atMs: number): Notified {
+  return { ...notified, state: "closed", atMs };
 }
 
 const LONGEST_WAITS = 4;
@@ -137,243 +145,178 @@ export function sendAtMs(dues: readonly Due[], groupWaitMs: number): number {
   return Math.min(last.dueAtMs + groupWaitMs, first.dueAtMs + LONGEST_WAITS * groupWaitMs);
 }
 
-class Planning {
-  readonly dues: Due[] = [];
-  readonly quiet: Notice[] = [];
-  nextAtMs = Infinity;
-  /** Incidents under which it was told that one flaps, while it does. */
-  readonly #flaps = new Set<string>();
-  /** By upstream. */
-  readonly #endToldAtMs = new Map<string, number>();
-  readonly #receiver: Receiver;
-  readonly #told: Told;
-  readonly #scene: Scene;
-  readonly #nowMs: number;
-
-  constructor(receiver: Receiver, told: Told, scene: Scene, nowMs: number) {
-    this.#receiver = receiver;
-    this.#told = told;
-    this.#scene = scene;
-    this.#nowMs = nowMs;
-  }
-
-  get #hasUp(): boolean {
-    return this.#receiver.on.includes("up");
-  }
-
-  /** What was told of ends of APIs. */
-  ends(told: readonly Notice[]): void {
-    for (const [upstream = "", ends] of Map.groupBy(told, (notice) => notice.upstream)) {
-      const newestFirst = ends.toSorted((one, other) => other.atMs - one.atMs);
-      this.#endToldAtMs.set(upstream, newestFirst[0]?.atMs ?? 0);
-      for (const notice of newestFirst.slice(MOST_ENDS)) this.#settle(notice);
-    }
-  }
-
-  /** The oldest trouble first. */
-  subject(troubles: readonly Trouble[], open: readonly Notice[]): void {
-    const flapping = open.find(({ event }) => event === "flapping");
-    if (flapping !== undefined) return this.#flapping(flapping, troubles);
-    const recent = troubles.filter((each) => this.#isOftenOne(each));
-    const newest = recent.at(-1);
-    // A key that is rejected once is no part of an outage that comes and goes.
-    const often = recent.filter(({ kind }) => kind === newest?.kind);
-    const isNew = newest !== undefined && !this.#told.notices.has(newest.id);
-    if (!isNew || often.length < FLAPS || this.#goesOn(newest, troubles) !== undefined)
-      return this.#each(troubles);
-    const untold = often.filter((each) => !this.#isToldOpen(each));
-    this.#each(troubles.filter((each) => !untold.includes(each)));
-    const closes = untold.slice(0, -1).map(({ id }) => id);
-    this.#due(newest, "flapping", newest.startedAtMs + this.#afterMs(newest.kind), closes);
-  }
-
-  #isToldOpen({ id }: Trouble): boolean {
-    return this.#told.notices.get(id)?.isOpen === true;
-  }
-
-  #each(troubles: readonly Trouble[]): void {
-    for (const trouble of troubles) {
-      const notice = this.#told.notices.get(trouble.id);
-      if (notice?.isOpen === false) continue;
-      if (trouble.endedAtMs !== undefined) this.#ended(trouble, trouble.endedAtMs, notice, troubles);
-      else if (notice !== undefined) this.#ongoing(trouble, notice);
-      else this.#begun(trouble, troubles);
-    }
-  }
-
-  /** Told, and no trouble that we know of any more. */
-  orphans(notices: readonly Notice[]): void {
-    for (const notice of notices) {
-      const { upstream, event, incident, subject, startedAtMs } = notice;
-      if (upstream === undefined || this.#flaps.has(incident)) continue;
-      const now = this.#scene.upstream(upstream);
-      const isUp = now?.state === "up" || now?.state === "degraded";
-      if (now !== undefined && (!isUp || isForGood(event))) continue;
-      if (isForGood(event)) this.#settle(notice);
-      else {
-        const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
-        const seen = { endedAtMs: this.#nowMs, knownAtMs: notice.atMs, isUnwatched: true } as const;
-        const trouble = { ...NO_INCIDENT, id: incident, subject, kind, upstream, startedAtMs, ...seen };
-        this.#due(trouble, "up", notice.atMs);
-      }
-    }
-  }
-
-  #begun(trouble: Trouble, troubles: readonly Trouble[]): void {
-    const { kind, upstream, startedAtMs, heldAtMs = Infinity } = trouble;
-    // Whether we are offline is told when we are back. A credit may no longer be ending, and not be over yet.
-    if (kind === "offline" || heldAtMs - startedAtMs < this.#afterMs(kind)) return;
-    const told = this.#goesOn(trouble, troubles);
-    if (told !== undefined) {
-      this.quiet.push({ ...told, isOpen: false }, { ...told, incident: trouble.id, startedAtMs });
-      return;
-    }
-    const isUnsure = upstream !== undefined && this.#scene.upstream(upstream)?.isUnsure === true;
-    const sureAtMs = isState(kind) && isUnsure ? startedAtMs + UNSURE_MS : 0;
-    const endToldAtMs = kind === "api_ending" ? this.#endToldAtMs.get(upstream ?? "") : undefined;
-    const againAtMs = endToldAtMs === undefined ? 0 : endToldAtMs + END_AGAIN_MS;
-    this.#due(trouble, kind, Math.max(startedAtMs + this.#afterMs(kind), sureAtMs, againAtMs));
-  }
-
-  /** What was told of it before we were away, if that is as it was. */
-  #goesOn({ kind, endedAtMs }: Trouble, troubles: readonly Trouble[]): Notice | undefined {
-    if (endedAtMs !== undefined) return undefined;
-    const before = troubles.find((each) => each.isUnwatched && this.#isToldOpen(each));
-    return before?.kind === kind ? this.#told.notices.get(before.id) : undefined;
-  }
-
-  #ongoing(trouble: Trouble, notice: Notice): void {
-    if (isWorse(trouble.kind, notice.event) && this.#receiver.on.includes(trouble.kind))
-      this.#due(trouble, trouble.kind, notice.atMs);
-    else this.#remind(trouble, notice);
-  }
-
-  #remind(trouble: Trouble, { event, atMs }: Notice): void {
-    const { remindMs } = this.#receiver;
-    if (remindMs !== undefined && !isForGood(trouble.kind))
-      this.#due(trouble, event, atMs + remindMs, [], true);
-  }
-
-  #ended(trouble: Trouble, endedAtMs: number, notice: Notice | undefined, all: readonly Trouble[]): void {
-    const { kind, upstream, startedAtMs, isUnwatched } = trouble;
-    if (notice !== undefined) {
-      if (isForGood(kind)) return this.#settle(notice);
-      const state = upstream === undefined ? "up" : this.#scene.upstream(upstream)?.state;
-      const isKnown = state === undefined || state === "up" || state === "degraded";
-      const newest = all.at(-1);
-      // Nobody saw its end: it may be down still. If it is seen to be, the new incident goes on with what was told.
-      const goesOn = newest?.endedAtMs === undefined && newest?.kind === kind;
-      if (isUnwatched && (newest === trouble ? !isKnown : goesOn)) return;
-      this.#due(trouble, "up", endedAtMs);
-      return;
-    }
-    if (!this.#isNews(trouble) || !this.#isLong(trouble)) return;
-    if (kind === "offline" || !this.#hasUp) this.#due(trouble, kind, endedAtMs);
-    else this.#due(trouble, "up", Math.max(endedAtMs, startedAtMs));
-  }
-
-  #flapping(flapping: Notice, all: readonly Trouble[]): void {
-    const { incident: id, startedAtMs, atMs } = flapping;
-    const fromMs = startedAtMs - FLAP_WINDOW_MS;
-    const first = all.find((each) => each.id === id);
-    // Where it has flapped for long, that one is no longer among those that are known, and the others are untold.
-    const untold = all.filter((each) => !this.#told.notices.has(each.id));
-    const { kind } = first ?? untold.find((each) => this.#isLong(each)) ?? untold[0] ?? {};
-    const flaps = all.filter((each) => {
-      const isOther = each.id !== id && this.#isToldOpen(each);
-      return each.kind === kind && each.startedAtMs > fromMs && !isOther;
-    });
-    const others = all.filter((each) => !flaps.includes(each));
-    this.#each(others);
-    const newest = flaps.at(-1);
-    if (newest === undefined) return;
-    this.#flaps.add(id);
-    const closes = flaps.flatMap((each) => (this.#told.notices.has(each.id) ? [] : [each.id]));
-    const says = `It failed ${first === undefined ? "more than " : ""}${flaps.length} times.`;
-    const whole = { ...newest, id, startedAtMs, says };
-    // What is told next ends it.
-    const next = others.filter(({ endedAtMs }) => endedAtMs === undefined);
-    const nextAtMs = next.map((each) => each.startedAtMs + this.#afterMs(each.kind));
-    const isDue =
-      newest.endedAtMs === undefined
-        ? this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, id])
-        : this.#due(whole, "up", Math.min(newest.endedAtMs + STEADY_MS, ...nextAtMs), closes);
-    if (!isDue) this.#remind({ ...whole, endedAtMs: undefined, knownAtMs: atMs }, flapping);
-  }
-
-  /** Those in the window count, those that are to be told at all. */
-  #isOftenOne(trouble: Trouble): boolean {
-    const isRecent = trouble.startedAtMs > this.#nowMs - FLAP_WINDOW_MS;
-    return isState(trouble.kind) && isRecent && this.#isNews(trouble) && this.#isLong(trouble);
-  }
-
-  #isNews({ endedAtMs = Infinity }: Trouble): boolean {
-    return endedAtMs >= this.#told.sinceMs && endedAtMs > this.#nowMs - NEWS_MS;
-  }
-
-  #isLong({ kind, startedAtMs, endedAtMs }: Trouble): boolean {
-    return endedAtMs === undefined || endedAtMs - startedAtMs >= this.#afterMs(kind);
-  }
-
-  #afterMs(kind: TroubleKind): number {
-    const { afterMs } = this.#receiver;
-    return kind === "throttled" ? Math.max(afterMs, THROTTLED_AFTER_MS) : afterMs;
-  }
-
-  #settle(notice: Notice): void {
-    this.quiet.push({ ...notice, isOpen: false });
-  }
-
-  /** Whether it is due. Of an end, nothing is told to who did not ask for it. */
-  #due(
-    trouble: Trouble,
-    event: ToldEvent,
-    dueAtMs: number,
-    closes: readonly string[] = [],
-    isReminder = false,
-  ): boolean {
-    // Where it is of the future, the clock was set back.
-    const { id, startedAtMs, endedAtMs = startedAtMs, knownAtMs } = trouble;
-    const isAhead = Math.max(startedAtMs, endedAtMs, knownAtMs) > this.#nowMs;
-    const atMs = isAhead ? this.#nowMs - MINUTE_MS : Math.max(dueAtMs, knownAtMs);
-    const isDue = atMs <= this.#nowMs;
-    const told = event === "up" && !this.#hasUp ? this.#told.notices.get(id) : undefined;
-    if (!isDue) this.nextAtMs = Math.min(this.nextAtMs, dueAtMs);
-    else if (told === undefined) this.dues.push({ trouble, event, dueAtMs: atMs, isReminder, closes });
-    else for (const incident of [...closes, id]) this.#settle({ ...told, incident });
-    return isDue;
-  }
-}
-
-/** The id that it was told under, or that what goes on as it was. */
-export function threadOf({ trouble, closes }: Due, told: ReadonlyMap<string, Notice>): string | undefined {
-  return [trouble.id, ...closes].flatMap((id) => told.get(id) ?? []).find(({ isOpen }) => isOpen)?.thread;
-}
-
-/** What is known to a receiver once it was told. */
-export function noticesOf(
+/** What the receiver knows once it has taken the message. */
+export function notifiedOf(
   receiver: string,
   due: Due,
-  told: ReadonlyMap<string, Notice>,
-  { incident: thread, ...how }: { readonly atMs: number; readonly incident: string; readonly side: Side },
-): readonly Notice[] {
-  const { trouble, event, closes } = due;
-  const { id, subject, upstream, startedAtMs, endedAtMs } = trouble;
-  const isOpen = event === "flapping" || endedAtMs === undefined;
-  const what = { receiver, subject, upstream, startedAtMs, event, isOpen };
-  const own = { ...what, ...how, incident: id, thread: threadOf(due, told) ?? thread };
-  // They need not have been told themselves.
-  const others = closes.map((incident) => ({ ...(told.get(incident) ?? own), incident, isOpen: false }));
-  return [...others, own];
+  known: ReadonlyMap<string, Notified>,
+  { atMs, incident, side }: { readonly atMs: number; readonly incident: string; readonly side: Side },
+): readonly Notified[] {
+  const { alert, notified, event, parts, next: state } = due;
+  const { id, subject, upstream, startedAtMs } = alert;
+  const kind = event === "up" || event === "flapping" ? alert.kind : event;
+  const what = { receiver, alert: id, state, subject, upstream, kind, startedAtMs };
+  const own = { ...what, atMs, thread: notified?.thread ?? incident, side };
+  return [...parts.map((part) => closed({ ...(known.get(part) ?? own), alert: part }, atMs)), own];
 }
 
-/** A credit that was ending when an earlier process told so is still the same trouble. */
-export function conditionsIn(notices: readonly Notice[]): ReadonlyMap<string, Trouble> {
-  const open = new Map<string, Trouble>();
-  for (const { isOpen, incident: id, subject, event: kind, upstream, startedAtMs } of notices) {
-    if (!isOpen || subject === upstream || kind === "up" || kind === "flapping") continue;
-    const found = { id, subject, kind, upstream, startedAtMs, knownAtMs: startedAtMs };
-    open.set(subject, { ...NO_INCIDENT, ...found });
+function isAskedFor({ id, kind, upstream }: Alert, { receiver, notified, scene }: Question): boolean {
+  const { on, only } = receiver;
+  if (!on.includes(kind) && !notified.has(id)) return false;
+  if (only === undefined) return true;
+  if (upstream === undefined) return false;
+  const labels = scene.upstream(upstream)?.labels;
+  // One that has left the config was matched when it was told of.
+  return labels === undefined || isOneOf(only, { name: upstream, labels });
+}
+
+type Forgotten = Alert & { readonly isForgotten?: true };
+
+/** It was told, and nothing else is known of it any more. */
+function forgottenAlert(notified: Notified, { scene }: Question): readonly Forgotten[] {
+  const { alert: id, subject, kind, upstream, startedAtMs, atMs } = notified;
+  if (upstream === undefined || (isForGood(kind) && scene.upstream(upstream) !== undefined)) return [];
+  const what = { id, subject, kind, upstream, startedAtMs, endedAtMs: atMs, knownAtMs: atMs };
+  return [{ ...NO_INCIDENT, ...what, isUnwatched: true, isForgotten: true }];
+}
+
+/** Of one subject. What flaps is one item, and so is what goes on after nobody watched it. */
+function itemsOf(
+  oldestFirst: readonly Forgotten[],
+  flapping: Notified | undefined,
+  question: Question,
+): readonly Item[] {
+  const { notified, nowMs } = question;
+  const single = (alert: Alert): Item => ({ alert, notified: notified.get(alert.id), parts: [] });
+  const allBut = (some: readonly Alert[]): readonly Item[] =>
+    oldestFirst.filter((alert) => !some.includes(alert)).map(single);
+  if (flapping !== undefined) return flappingItems(oldestFirst, flapping, allBut, question);
+  const known = oldestFirst.filter(({ isForgotten }) => !isForgotten);
+  const newest = known.at(-1);
+  const before = oldestFirst.find(({ id, isUnwatched }) => isUnwatched && isOpen(notified.get(id)));
+  const isNew = newest !== undefined && newest.endedAtMs === undefined && !notified.has(newest.id);
+  if (isNew && before?.kind === newest.kind)
+    return [...allBut([before, newest]), { alert: newest, notified: notified.get(before.id), parts: [] }];
+  const recent = known.filter(
+    (alert) => isState(alert.kind) && alert.startedAtMs > nowMs - FLAP_WINDOW_MS && isNews(alert, question),
+  );
+  const last = recent.at(-1);
+  // A key that is rejected once is no part of an outage that comes and goes.
+  const often = recent.filter(({ kind }) => kind === last?.kind);
+  if (last === undefined || notified.has(last.id) || often.length < FLAPS) return allBut([]);
+  const untold = often.filter(({ id }) => !notified.has(id));
+  const parts = untold.slice(0, -1).map(({ id }) => id);
+  const item = { alert: { ...last, endedAtMs: undefined }, notified: undefined, parts, isFlapping: true };
+  return [...allBut(untold), item];
+}
+
+/** It was told that it flaps: what is alike since then belongs to it, until it stays as it is or something else is told. */
+function flappingItems(
+  oldestFirst: readonly Forgotten[],
+  notified: Notified,
+  allBut: (some: readonly Alert[]) => readonly Item[],
+  { notified: all, receiver, nowMs }: Question,
+): readonly Item[] {
+  const { alert: id, kind, startedAtMs } = notified;
+  const flaps = oldestFirst.filter(
+    (each) =>
+      each.kind === kind &&
+      each.startedAtMs > startedAtMs - FLAP_WINDOW_MS &&
+      (each.id === id || !isOpen(all.get(each.id))),
+  );
+  const known = flaps.filter(({ isForgotten }) => !isForgotten);
+  const newest = known.at(-1);
+  if (newest === undefined) return allBut([]);
+  const others = allBut(flaps);
+  const parts = flaps.flatMap((each) => (each.id === id || all.has(each.id) ? [] : [each.id]));
+  const { endedAtMs } = newest;
+  const next = others.flatMap(({ alert }) =>
+    alert.endedAtMs === undefined ? [alert.startedAtMs + afterMs(alert.kind, receiver)] : [],
+  );
+  const steadyAtMs =
+    endedAtMs === undefined ? newest.startedAtMs + STEADY_MS : Math.min(endedAtMs + STEADY_MS, ...next);
+  const isFlapping = steadyAtMs > nowMs;
+  if (!isFlapping && endedAtMs === undefined)
+    return [
+      { alert: newest, notified, parts: parts.filter((part) => part !== newest.id), steadyAtMs },
+      ...others,
+    ];
+  const says = `It failed ${known.length < flaps.length ? "more than " : ""}${known.length} times.`;
+  const whole = { ...newest, id, startedAtMs, says, ...(isFlapping && { endedAtMs: undefined }) };
+  return [{ alert: whole, notified, parts, isFlapping, steadyAtMs }, ...others];
+}
+
+/** Its step through the table, and when. Without an event nobody is told, and the step is taken all the same. */
+function dueOf(
+  item: Item,
+  isNewest: boolean,
+  endBefore: Notified | undefined,
+  question: Question,
+): (Omit<Due, "event"> & { readonly event: NotifiedEvent | undefined }) | undefined {
+  const { alert, notified, parts } = item;
+  const state = notified?.state ?? "new";
+  const transition = TRANSITIONS[state][signalOf(item, isNewest, question)];
+  if (transition === undefined || (state === "new" && !isNews(alert, question))) return undefined;
+  const { tell, next } = transition;
+  const event = eventOf(tell, alert.kind, notified, question.receiver.on);
+  const dueAtMs = dueAtMsOf(tell, item, endBefore, question);
+  return { alert, notified, parts, event, dueAtMs, isReminder: tell === "what it is, again", next };
+}
+
+function signalOf(
+  { alert, notified, isFlapping }: Item,
+  isNewest: boolean,
+  { receiver, scene }: Question,
+): Signal {
+  const { kind, endedAtMs, isUnwatched, upstream } = alert;
+  if (isFlapping) return "flaps";
+  if (endedAtMs === undefined) {
+    const isWorseNow = notified?.state === "notified" && isWorse(kind, notified.kind);
+    return isWorseNow && receiver.on.includes(kind) ? "is worse" : "goes on";
   }
-  return open;
+  if (!isUnwatched || !isNewest || upstream === undefined) return "is over";
+  const { state = "up" } = scene.upstream(upstream) ?? {};
+  return state === "up" || state === "degraded" ? "is over" : "is unseen";
+}
+
+/** Of what was not told yet. */
+function isNews(alert: Alert, { receiver, sinceMs, nowMs }: Question): boolean {
+  const { kind, startedAtMs, endedAtMs, heldAtMs = Infinity } = alert;
+  const longEnoughMs = afterMs(kind, receiver);
+  // Whether we are offline is told when we are back. A credit may no longer be ending, and not be over yet.
+  if (endedAtMs === undefined) return kind !== "offline" && heldAtMs - startedAtMs >= longEnoughMs;
+  return endedAtMs >= sinceMs && endedAtMs > nowMs - NEWS_MS && endedAtMs - startedAtMs >= longEnoughMs;
+}
+
+function afterMs(kind: AlertKind, { afterMs: configuredMs }: Receiver): number {
+  return kind === "throttled" ? Math.max(configuredMs, THROTTLED_AFTER_MS) : configuredMs;
+}
+
+function dueAtMsOf(tell: Tell, item: Item, endBefore: Notified | undefined, question: Question): number {
+  const { alert, notified, steadyAtMs } = item;
+  const { receiver, scene, nowMs } = question;
+  const { kind, upstream, startedAtMs, endedAtMs = startedAtMs, knownAtMs } = alert;
+  const isReminder = tell === "what it is, again";
+  if (isReminder && (receiver.remindMs === undefined || isForGood(kind))) return Infinity;
+  const toldAtMs = notified?.atMs ?? Number.NEGATIVE_INFINITY;
+  // Where it is of the future, the clock was set back: nobody knows how long it has waited.
+  const latestMs = isReminder ? toldAtMs : Math.max(startedAtMs, endedAtMs, knownAtMs);
+  if (latestMs > nowMs) return nowMs - HOUR_MS;
+  switch (tell) {
+    case "what it is, again":
+      return toldAtMs + (receiver.remindMs ?? Infinity);
+    case "that it is over":
+    case "what it was":
+      return steadyAtMs ?? latestMs;
+    case "what it is":
+    case "that it flaps": {
+      if (notified !== undefined) return steadyAtMs ?? Math.max(toldAtMs, knownAtMs);
+      const isUnsure = isState(kind) && upstream !== undefined && scene.upstream(upstream)?.isUnsure === true;
+      const sureAtMs = isUnsure ? startedAtMs + UNSURE_MS : 0;
+      const againAtMs = kind === "api_ending" && endBefore !== undefined ? endBefore.atMs + END_AGAIN_MS : 0;
+      return Math.max(startedAtMs + afterMs(kind, receiver), sureAtMs, againAtMs, knownAtMs);
+    }
+    default:
+      return tell satisfies never;
+  }
 }

@@ -1,13 +1,7 @@
 import type { Receiver } from "../../core/config/config.ts";
-import { type Message, type Telled, tellingsOf, type Telling } from "../../core/notify/message.ts";
-import {
-  FORGOTTEN_MS,
-  type Notice,
-  noticesOf,
-  planFor,
-  sendAtMs,
-  type ToldBefore,
-} from "../../core/notify/plan.ts";
+import { alikeOf, composeMessage, type Message, type Sources } from "../../core/notify/message.ts";
+import { type Due, FORGOTTEN_MS, notifiedOf, planFor, sendAtMs } from "../../core/notify/plan.ts";
+import { isOpen, type Notified, type Remembered } from "../../core/notify/transitions.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time/duration.ts";
@@ -18,7 +12,7 @@ const FIRST_WAIT_MS = 5 * SECOND_MS;
 const LONGEST_WAIT_MS = 10 * MINUTE_MS;
 
 /** What it may tell of now. */
-export type Outlook = Pick<Telled, "scene" | "of" | "words" | "pageUrl">;
+export type Outlook = Omit<Sources, "notified" | "nowMs">;
 
 export type OutboxParts = {
   readonly clock: Clock;
@@ -26,17 +20,18 @@ export type OutboxParts = {
   readonly random: () => number;
   /** Never rejects. */
   readonly send: (receiver: Receiver, message: Message) => Promise<Delivery>;
-  readonly keep: (notice: Notice) => void;
+  readonly keep: (notified: Notified) => void;
   /** Called when there may be more to tell. */
   readonly onFree: () => void;
 };
 
-/** What one receiver was told, and is to be told. It sends one message at a time, and waits for no other receiver. */
+/** What one receiver knows. It is sent one message at a time, and waits for no other receiver. */
 export class Outbox {
   readonly #parts: OutboxParts;
   /** What was over before is no news to it. Wall clock. */
   #sinceMs: number;
-  readonly notices: Map<string, Notice> = new Map();
+  /** By the ids of alerts. */
+  readonly notified: Map<string, Notified>;
   readonly counts: Record<Delivery["kind"], number> = { delivered: 0, failed: 0, refused: 0 };
   #receiver: Receiver;
   #sending: Promise<void> | undefined;
@@ -45,11 +40,11 @@ export class Outbox {
   #failures = 0;
   #oldestDueMs: number | undefined;
 
-  constructor(receiver: Receiver, sinceMs: number, notices: readonly Notice[], parts: OutboxParts) {
+  constructor(receiver: Receiver, sinceMs: number, notified: readonly Notified[], parts: OutboxParts) {
     this.#receiver = repeating(receiver);
     this.#sinceMs = sinceMs;
     this.#parts = parts;
-    for (const notice of notices) this.notices.set(notice.incident, notice);
+    this.notified = new Map(notified.map((each) => [each.alert, each]));
   }
 
   /** The config says it anew. */
@@ -69,18 +64,16 @@ export class Outbox {
   }
 
   /** This process tells from now on. What another told until now holds, and what it has forgotten is over. */
-  takeOver({ since, notices }: ToldBefore): void {
+  takeOver({ since, notified }: Remembered): void {
     const { name } = this.#receiver;
     this.#sinceMs = since.get(name) ?? this.#sinceMs;
-    const theirs = new Map(
-      notices.flatMap((notice) => (notice.receiver === name ? [[notice.incident, notice] as const] : [])),
-    );
+    const theirs = notified.filter(({ receiver }) => receiver === name);
+    const ids = new Set(theirs.map(({ alert }) => alert));
     const staleMs = this.#parts.clock.wallNow() - DAY_MS;
-    for (const [incident, notice] of this.notices)
-      if (notice.isOpen && !theirs.has(incident) && notice.atMs < staleMs)
-        this.#note({ ...notice, isOpen: false });
-    for (const [incident, notice] of theirs)
-      if (notice.atMs >= (this.notices.get(incident)?.atMs ?? 0)) this.#note(notice);
+    for (const each of this.notified.values())
+      if (isOpen(each) && !ids.has(each.alert) && each.atMs < staleMs)
+        this.#know({ ...each, state: "closed" });
+    for (const each of theirs) if (each.atMs >= (this.notified.get(each.alert)?.atMs ?? 0)) this.#know(each);
   }
 
   /** Another process tells. */
@@ -92,17 +85,18 @@ export class Outbox {
   look(outlook: Outlook): number {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
-    const told = { sinceMs: this.#sinceMs, notices: this.notices };
-    const plan = planFor(this.#receiver, told, outlook.scene, nowMs);
-    for (const notice of plan.quiet) this.#note(notice);
-    this.#oldestDueMs = plan.dues.at(0)?.dueAtMs;
+    const { notified } = this;
+    const receiver = this.#receiver;
+    const plan = planFor({ receiver, sinceMs: this.#sinceMs, notified, scene: outlook.scene, nowMs });
+    for (const each of plan.quiet) this.#know(each);
+    const [first] = plan.dues;
+    this.#oldestDueMs = first?.dueAtMs;
     if (this.#sending !== undefined) return Infinity;
-    const inMs = sendAtMs(plan.dues, this.#receiver.groupWaitMs) - nowMs;
+    const inMs = sendAtMs(plan.dues, receiver.groupWaitMs) - nowMs;
     const waitMs = Math.max(inMs, this.#notBeforeMs - clock.now());
-    if (waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
-    const { closesById = false } = KINDS[this.#receiver.kind];
-    const [telling] = tellingsOf({ ...outlook, dues: plan.dues, notices: this.notices, nowMs, closesById });
-    if (telling !== undefined) this.#sending = this.#tell(telling);
+    if (first === undefined || waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
+    const alike = alikeOf(first, plan.dues, KINDS[receiver.kind].closesById === true);
+    this.#sending = this.#tell(composeMessage(first, alike, { ...outlook, notified, nowMs }), alike);
     return Infinity;
   }
 
@@ -111,22 +105,22 @@ export class Outbox {
     await this.#sending;
   }
 
-  async #tell({ message, dues }: Telling): Promise<void> {
-    const { clock, send, onFree } = this.#parts;
-    const delivery = await send(this.#receiver, message);
+  async #tell(message: Message, dues: readonly Due[]): Promise<void> {
+    const { clock, send, onFree, random } = this.#parts;
+    const receiver = this.#receiver;
+    const delivery = await send(receiver, message);
     this.counts[delivery.kind] += 1;
     this.#logged(delivery, message);
     if (delivery.kind === "failed") {
-      const backoffMs =
-        FIRST_WAIT_MS * 2 ** Math.min(this.#failures, 20) * (0.8 + 0.4 * this.#parts.random());
+      const backoffMs = FIRST_WAIT_MS * 2 ** Math.min(this.#failures, 20) * (0.8 + 0.4 * random());
       this.#failures += 1;
       this.#notBeforeMs = clock.now() + Math.max(delivery.waitMs ?? 0, Math.min(backoffMs, LONGEST_WAIT_MS));
     } else {
       this.#failures = 0;
-      const { atMs, incident, side } = message;
+      // What is repeated each minute by itself need not be written down each time.
       for (const due of dues)
-        for (const notice of noticesOf(this.#receiver.name, due, this.notices, { atMs, incident, side }))
-          this.#note(notice, !due.isReminder || KINDS[this.#receiver.kind].repeatMs === undefined);
+        for (const each of notifiedOf(receiver.name, due, this.notified, message))
+          this.#know(each, !due.isReminder || KINDS[receiver.kind].repeatMs === undefined);
     }
     this.#sending = undefined;
     onFree();
@@ -143,15 +137,19 @@ export class Outbox {
       log.info(fields, this.#failures === 0 ? "receiver notified" : "receiver can be notified again");
   }
 
-  #note(notice: Notice, isKept = true): void {
-    this.notices.set(notice.incident, notice);
-    if (isKept) this.#parts.keep(notice);
+  #know(notified: Notified, isKept = true): void {
+    const { receiver, alert, state } = notified;
+    const from = this.notified.get(alert)?.state ?? "new";
+    this.notified.set(alert, notified);
+    if (isKept) this.#parts.keep(notified);
+    if (from !== state)
+      this.#parts.log.debug({ receiver, alert, from, to: state }, "receiver knows of an alert");
   }
 
   forget(): void {
     const fromMs = this.#parts.clock.wallNow() - FORGOTTEN_MS;
-    for (const [incident, { isOpen, atMs }] of this.notices)
-      if (!isOpen && atMs < fromMs) this.notices.delete(incident);
+    for (const each of this.notified.values())
+      if (!isOpen(each) && each.atMs < fromMs) this.notified.delete(each.alert);
   }
 }
 

@@ -9,7 +9,7 @@ const BOUNDS = {
   polls: 5,
   incidents: 2,
   value_hours: 3,
-  notices: 2,
+  notifications: 2,
 };
 
 function poll(turn: number): SavedPoll {

@@ -50,7 +50,7 @@ test("a file of a version that never was is moved aside, and its quotas are kept
   const store = await bench.open();
   store.keepQuota(COUNTED);
   await store.close();
-  bench.change("DROP TABLE notices; PRAGMA user_version = 0");
+  bench.change("DROP TABLE notifications; PRAGMA user_version = 0");
   expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
   expect(stateErrors(bench)).toEqual([
     expect.stringMatching(/^the state file is of a version that never was: it was moved to ".*-1"/),

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { type Notice, noticesOf, planFor } from "../../../src/core/notify/plan.ts";
-import { foldConditions } from "../../../src/core/notify/trouble.ts";
+import { foldConditions } from "../../../src/core/notify/alert.ts";
+import { notifiedOf, planFor } from "../../../src/core/notify/plan.ts";
+import { isOpen, type Notified } from "../../../src/core/notify/transitions.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { sampleReceiver } from "../../support/notify/world.ts";
 
 /** A receiver that is told at once, of an upstream whose answers announce the end of its API. */
 class Told {
-  readonly notices = new Map<string, Notice>();
+  readonly notified = new Map<string, Notified>();
   nowMs = 1_790_000_000_000;
   dates: string[] = [];
 
@@ -20,26 +21,19 @@ class Told {
     } as const;
     const { open } = foldConditions(new Map(), [condition], this.nowMs);
     const scene = {
-      troubles: [...open.values()],
+      alerts: [...open.values()],
       upstream: () => ({ state: "up", labels: {}, isUnsure: false }) as const,
     };
-    const { dues, quiet } = planFor(
-      sampleReceiver(),
-      { sinceMs: 0, notices: this.notices },
-      scene,
-      this.nowMs,
-    );
-    const how = { atMs: this.nowMs, incident: "", side: "open" } as const;
-    const told = dues.flatMap((due) => noticesOf("ops", due, this.notices, how));
-    for (const notice of [...quiet, ...told]) this.notices.set(notice.incident, notice);
+    const { notified, nowMs } = this;
+    const { dues, quiet } = planFor({ receiver: sampleReceiver(), sinceMs: 0, notified, scene, nowMs });
+    const how = { atMs: nowMs, incident: "", side: "open" } as const;
+    const told = dues.flatMap((due) => notifiedOf("ops", due, notified, how));
+    for (const each of [...quiet, ...told]) notified.set(each.alert, each);
     if (dues.length > 0) this.dates.push(date);
   }
 
   get open(): number {
-    return this.notices
-      .values()
-      .filter(({ isOpen }) => isOpen)
-      .toArray().length;
+    return this.notified.values().filter(isOpen).toArray().length;
   }
 }
 

@@ -624,10 +624,24 @@ test("what a receiver refuses is told once and never again", async () => {
   expect(world.snapshots[0]?.oldestDueMs).toBeUndefined();
 });
 
-test("a clock that is set back keeps nobody from hearing", async () => {
-  const world = await started();
+test.each([10 * SECOND_MS, HOUR_MS])(
+  "a clock that is set back keeps nobody from hearing",
+  async (groupWaitMs) => {
+    const world = await started([sampleReceiver({ groupWaitMs })]);
+    world.fall("email");
+    world.clock.stepWall(-5 * HOUR_MS);
+    await world.clock.advance(MINUTE_MS);
+    expect(world.told()).toEqual(["down email"]);
+  },
+);
+
+test("an Alertmanager is told again each minute, and not more often, after the clock was set back", async () => {
+  const world = await started([sampleReceiver({ kind: "alertmanager" })]);
   world.fall("email");
-  world.clock.stepWall(-5 * HOUR_MS);
   await world.clock.advance(MINUTE_MS);
-  expect(world.told()).toEqual(["down email"]);
+  world.clock.stepWall(-5 * HOUR_MS);
+  const before = world.heard.length;
+  await world.clock.advance(10 * MINUTE_MS);
+  expect(world.heard.length - before).toBeGreaterThanOrEqual(8);
+  expect(world.heard.length - before).toBeLessThanOrEqual(11);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Notice } from "../../../src/core/notify/plan.ts";
-import { NO_INCIDENT } from "../../../src/core/notify/trouble.ts";
-import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
+import { type Alert, NO_INCIDENT } from "../../../src/core/notify/alert.ts";
+import type { Scene } from "../../../src/core/notify/plan.ts";
+import { isOpen, type Notified } from "../../../src/core/notify/transitions.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { Outbox } from "../../../src/engine/notify/outbox.ts";
 import type { Delivery } from "../../../src/engine/receivers/answer.ts";
 import { sampleReceiver } from "../../support/notify/world.ts";
@@ -12,39 +13,39 @@ const mute = (): void => {};
 test("who begins to tell a fleet's receivers takes over what was told, and what nobody knows of after a day is over", () => {
   const clock = new VirtualClock();
   const receiver = sampleReceiver();
-  const notice = (incident: string, agoMs: number, changes: Partial<Notice> = {}): Notice => ({
+  const notified = (alert: string, agoMs: number, changes: Partial<Notified> = {}): Notified => ({
     receiver: receiver.name,
-    incident,
-    subject: incident,
-    upstream: incident,
+    alert,
+    state: "notified",
+    subject: alert,
+    upstream: alert,
+    kind: "down",
     startedAtMs: clock.wallNow() - agoMs,
-    event: "down",
-    thread: incident,
-    side: "them",
     atMs: clock.wallNow() - agoMs,
-    isOpen: true,
+    thread: alert,
+    side: "them",
     ...changes,
   });
-  const own = [notice("forgotten", 2 * DAY_MS), notice("late", HOUR_MS), notice("known", 2 * DAY_MS)];
+  const own = [notified("forgotten", 2 * DAY_MS), notified("late", HOUR_MS), notified("known", 2 * DAY_MS)];
   const kept: string[] = [];
   const outbox = new Outbox(receiver, 0, own, {
     clock,
     log: { debug: mute, info: mute, warn: mute, error: mute },
     random: () => 0,
     send: () => new Promise(() => {}),
-    keep: ({ incident }) => void kept.push(incident),
+    keep: ({ alert }) => void kept.push(alert),
     onFree: mute,
   });
   outbox.takeOver({
     since: new Map(),
-    notices: [
-      notice("known", 2 * DAY_MS),
-      notice("new", HOUR_MS),
-      notice("late", 2 * HOUR_MS, { isOpen: false }),
-      notice("of another", HOUR_MS, { receiver: "of another" }),
+    notified: [
+      notified("known", 2 * DAY_MS),
+      notified("new", HOUR_MS),
+      notified("late", 2 * HOUR_MS, { state: "closed" }),
+      notified("of another", HOUR_MS, { receiver: "of another" }),
     ],
   });
-  const open = [...outbox.notices.values()].map(({ incident, isOpen }) => [incident, isOpen]);
+  const open = [...outbox.notified.values()].map((each) => [each.alert, isOpen(each)]);
   expect(Object.fromEntries(open)).toEqual({ forgotten: false, late: true, known: true, new: true });
   expect(kept.toSorted()).toEqual(["forgotten", "known", "new"]);
 });
@@ -66,12 +67,12 @@ test("what is grouped waits until the last millisecond of its group has passed; 
     onFree: () => (isFree = true),
   });
   const startedAtMs = clock.wallNow();
-  const told = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
-  const trouble = { ...NO_INCIDENT, ...told, id: "email/1", subject: "email", upstream: "email" };
+  const failed = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+  const alert = { ...NO_INCIDENT, ...failed, id: "email/1", subject: "email", upstream: "email" };
   const look = (): number =>
     outbox.look({
       scene: {
-        troubles: [trouble],
+        alerts: [alert],
         upstream: () => ({ labels: {}, state: "down", isUnsure: false }),
       },
       of: 1,
@@ -86,4 +87,47 @@ test("what is grouped waits until the last millisecond of its group has passed; 
   for (const answer of answers) answer({ kind: "delivered", detail: "it answered 200" });
   await clock.advance(0);
   expect(isFree).toBe(true);
+});
+
+/** An outage of an upstream, as it is known after three days of which the last hour was good. */
+function longOutage(clock: VirtualClock): { readonly alert: Alert; readonly told: Notified } {
+  const startedAtMs = clock.wallNow() - 3 * DAY_MS;
+  const endedAtMs = clock.wallNow() - HOUR_MS;
+  const of = { subject: "email", upstream: "email", kind: "down", startedAtMs } as const;
+  const alert = {
+    ...of,
+    id: "email/1",
+    endedAtMs,
+    knownAtMs: endedAtMs,
+    reason: "timeout",
+    polls: 9,
+    says: "",
+  };
+  const told = { ...of, receiver: "ops", alert: "email/1", state: "notified", atMs: startedAtMs } as const;
+  return { alert, told: { ...told, thread: "email/1", side: "them" } };
+}
+
+test("an outage of days whose end a receiver does not ask for is not told anew once it is over", async () => {
+  const clock = new VirtualClock();
+  const { alert, told } = longOutage(clock);
+  const sent: string[] = [];
+  const outbox = new Outbox(sampleReceiver({ on: ["down"] }), 0, [told], {
+    clock,
+    log: { debug: mute, info: mute, warn: mute, error: mute },
+    random: () => 0,
+    send: async (_, { title }) => {
+      sent.push(title);
+      return { kind: "delivered", detail: "" };
+    },
+    keep: mute,
+    onFree: mute,
+  });
+  const upstream = (): object => ({ labels: {}, state: "up", isUnsure: false });
+  const scene = { alerts: [alert], upstream } as Scene;
+  for (let look = 0; look < 3; look += 1) {
+    outbox.look({ scene, of: 1, words: () => undefined, pageUrl: undefined });
+    outbox.forget();
+    await clock.advance(MINUTE_MS);
+  }
+  expect(sent).toEqual([]);
 });

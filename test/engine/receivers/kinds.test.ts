@@ -6,9 +6,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RECEIVER_KINDS, type ReceiverKind } from "../../../src/core/config/config.ts";
-import { type Message, tellingsOf } from "../../../src/core/notify/message.ts";
+import { foldConditions, NO_INCIDENT } from "../../../src/core/notify/alert.ts";
+import { composeMessage, type Message } from "../../../src/core/notify/message.ts";
 import type { Due } from "../../../src/core/notify/plan.ts";
-import { foldConditions, NO_INCIDENT } from "../../../src/core/notify/trouble.ts";
 import { capText } from "../../../src/core/text/escape.ts";
 import { withoutLinks } from "../../../src/engine/receivers/kind.ts";
 import { KINDS } from "../../../src/engine/receivers/kinds.ts";
@@ -64,24 +64,23 @@ function manyDown(count: number, filler: string): Message {
   const dues = Array.from({ length: count }, (_, place): Due => {
     const upstream = (filler === "_" ? "_" : "u").repeat(60) + String(place).padStart(4, "0");
     const known = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
-    const trouble = { ...NO_INCIDENT, ...known, id: `${upstream}/mul1x2`, subject: upstream, upstream };
-    return { trouble, event: "down", dueAtMs: startedAtMs, isReminder: false, closes: [] };
+    const alert = { ...NO_INCIDENT, ...known, id: `${upstream}/mul1x2`, subject: upstream, upstream };
+    const due = { alert, notified: undefined, parts: [], event: "down", dueAtMs: startedAtMs } as const;
+    return { ...due, isReminder: false, next: "notified" };
   });
-  const [telling] = tellingsOf({
-    dues,
-    notices: new Map(),
+  const [first] = dues;
+  if (first === undefined) throw new Error("there is no message");
+  return composeMessage(first, dues, {
+    notified: new Map(),
     scene: {
-      troubles: dues.map(({ trouble }) => trouble),
+      alerts: dues.map(({ alert }) => alert),
       upstream: () => ({ labels: { team: "growth" }, state: "down", isUnsure: false }),
     },
     nowMs: startedAtMs + 10_000,
     of: count,
     words: () => undefined,
     pageUrl: "https://pacewatch.example",
-    closesById: false,
   });
-  if (telling === undefined) throw new Error("there is no message");
-  return telling.message;
 }
 
 function bytesOf(value: unknown): number {

@@ -1,6 +1,11 @@
 import type { Receiver } from "../../../src/core/config/config.ts";
-import { bulletinText, readBulletin, toldIn, toldRecords } from "../../../src/core/notify/bulletin.ts";
-import type { ToldBefore } from "../../../src/core/notify/plan.ts";
+import {
+  bulletinText,
+  notifiedRecords,
+  readBulletin,
+  rememberedIn,
+} from "../../../src/core/notify/bulletin.ts";
+import type { Remembered } from "../../../src/core/notify/transitions.ts";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
@@ -83,18 +88,18 @@ export class FleetNotifyWorld {
       },
       keepSince() {},
       // Without a state file, all that one replica knows of another it has from the board.
-      before: { since: new Map(), notices: [] },
+      before: { since: new Map(), notified: [] },
       onBug: (error) => {
         throw error;
       },
       hear: async () => {
         await this.clock.sleep(1);
         if (this.#eldest() !== session) return undefined;
-        const told = (): ToldBefore | undefined => {
+        const remembered = (): Remembered | undefined => {
           this.readings += 1;
-          return toldIn(this.board);
+          return rememberedIn(this.board);
         };
-        return { reign: session, told };
+        return { reign: session, remembered };
       },
       view: () => ({
         upstream: (upstream) => ({
@@ -248,7 +253,7 @@ export class FleetNotifyWorld {
     replica.news.clear();
     if (this.#eldest() !== replica.session || replica.notifier.reign !== replica.session || !hasTold) return;
     this.#publishedReign = replica.session;
-    for (const [name, text] of toldRecords(replica.notifier.told)) this.board.set(name, text);
+    for (const [name, text] of notifiedRecords(replica.notifier.remembered)) this.board.set(name, text);
   }
 
   #stateOnBoard(upstream: string): HealthState {

@@ -1,7 +1,7 @@
 import type { Receiver } from "../../../src/core/config/config.ts";
 import { type Message, wordsOf } from "../../../src/core/notify/message.ts";
-import type { Notice } from "../../../src/core/notify/plan.ts";
-import type { Condition } from "../../../src/core/notify/trouble.ts";
+import type { Condition } from "../../../src/core/notify/alert.ts";
+import type { Notified } from "../../../src/core/notify/transitions.ts";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
@@ -46,7 +46,7 @@ export class NotifyWorld {
   readonly heard: Heard[] = [];
   /** The state file. */
   readonly since: Map<string, number> = new Map();
-  readonly notices: Map<string, Notice> = new Map();
+  readonly notified: Map<string, Notified> = new Map();
   readonly logged: string[] = [];
   readonly upstreams: Map<string, Watched> = new Map();
   conditions: Condition[] = [];
@@ -79,15 +79,15 @@ export class NotifyWorld {
       log: { debug: log, info: log, warn: log, error: log },
       random: this.random,
       send: (receiver, message) => this.#send(receiver.name, message, isAlive),
-      keep: (notice) => {
-        if (isAlive()) this.notices.set(`${notice.receiver} ${notice.incident}`, notice);
+      keep: (notified) => {
+        if (isAlive()) this.notified.set(`${notified.receiver} ${notified.alert}`, notified);
       },
       keepSince: (receiver, sinceMs) => void this.since.set(receiver, sinceMs),
-      before: { since: new Map(this.since), notices: [...this.notices.values()] },
+      before: { since: new Map(this.since), notified: [...this.notified.values()] },
       onBug: (error) => {
         throw error;
       },
-      hear: () => Promise.resolve({ reign: "", told: () => undefined }),
+      hear: () => Promise.resolve({ reign: "", remembered: () => undefined }),
       view: () => ({
         upstream: (name) => {
           const watched = this.upstreams.get(name);

@@ -1,17 +1,18 @@
 /** What somebody is to know of: an incident of an upstream, an end that is coming, and what is wrong with Pacewatch itself. */
 
-import type { ReceiverEvent } from "../config/config.ts";
+import { RECEIVER_EVENTS, type ReceiverEvent } from "../config/config.ts";
 import type { Incident } from "../status/status.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 
-export type TroubleKind = Exclude<ReceiverEvent, "up">;
+export type AlertKind = Exclude<ReceiverEvent, "up">;
+export const ALERT_KINDS: readonly AlertKind[] = RECEIVER_EVENTS.filter((event) => event !== "up");
 
-export type Trouble = {
+export type Alert = {
   /** The same in all that is said of it, by whichever process. */
   readonly id: string;
   /** What it is of, the same each time that it happens. */
   readonly subject: string;
-  readonly kind: TroubleKind;
+  readonly kind: AlertKind;
   /** Undefined where it is Pacewatch's own. */
   readonly upstream: string | undefined;
   readonly startedAtMs: number;
@@ -30,25 +31,23 @@ export type Trouble = {
 };
 
 /** The worst is last. The others are no state of an upstream. */
-const STATES: readonly TroubleKind[] = ["throttled", "unauthorized", "blocked", "down"];
+const STATES: readonly AlertKind[] = ["throttled", "unauthorized", "blocked", "down"];
 
-export function isState(kind: TroubleKind): boolean {
+export function isState(kind: AlertKind): boolean {
   return STATES.includes(kind);
 }
 
-/** Whether it has become worse than what was told. What an upstream flaps between is told as one. */
-export function isWorse(kind: TroubleKind, told: ReceiverEvent | "flapping"): boolean {
-  const before = STATES.findIndex((state) => state === told);
-  return before >= 0 && STATES.indexOf(kind) > before;
+export function isWorse(kind: AlertKind, before: AlertKind): boolean {
+  return isState(before) && STATES.indexOf(kind) > STATES.indexOf(before);
 }
 
 /** These are facts of one moment: nobody waits for their end. */
-export function isForGood(kind: ReceiverEvent | "flapping"): boolean {
+export function isForGood(kind: AlertKind): boolean {
   return kind === "api_ending" || kind === "state_lost";
 }
 
 /** Undefined where it says nothing of the upstream: then we were offline. */
-export function troubleOf(incident: Incident, knownAtMs: number): Trouble | undefined {
+export function alertOf(incident: Incident, knownAtMs: number): Alert | undefined {
   const { upstream, state, reason, startedAtMs } = incident;
   if (reason === "offline") return undefined;
   const kind = state === "down" && reason === "blocked" ? "blocked" : STATES.find((each) => each === state);
@@ -56,7 +55,7 @@ export function troubleOf(incident: Incident, knownAtMs: number): Trouble | unde
   return { ...incident, id: idOf(upstream, startedAtMs), subject: upstream, kind, knownAtMs, says: "" };
 }
 
-/** Of a trouble that is no incident, while it goes on. */
+/** Of an alert that is no incident, while it goes on. */
 export const NO_INCIDENT = { endedAtMs: undefined, reason: "", polls: 0, says: "" } as const;
 
 /** A name has no slash. */
@@ -66,7 +65,7 @@ function idOf(subject: string, startedAtMs: number): string {
 
 /** What holds now, beside the incidents. */
 export type Condition = {
-  readonly kind: TroubleKind;
+  readonly kind: AlertKind;
   readonly upstream?: string | undefined;
   /** Of this one of a fleet, where it is of no upstream. */
   readonly replica?: string | undefined;
@@ -87,14 +86,14 @@ export function replicaIn(subject: string): string | undefined {
 /** What would be empty just before its refill, and a moment later just after it, is told once. */
 const REFILLED_AFTER_MS = 10 * MINUTE_MS;
 
-/** Conditions become troubles while they hold. Those that are `open` go on, those that hold no more end. */
+/** Conditions become alerts while they hold. Those that are `open` go on, those that hold no more end. */
 export function foldConditions(
-  open: ReadonlyMap<string, Trouble>,
+  open: ReadonlyMap<string, Alert>,
   conditions: readonly Condition[],
   nowMs: number,
-  isWatched: (trouble: Trouble) => boolean = () => true,
-): { readonly open: ReadonlyMap<string, Trouble>; readonly ended: readonly Trouble[] } {
-  const next = new Map<string, Trouble>();
+  isWatched: (alert: Alert) => boolean = () => true,
+): { readonly open: ReadonlyMap<string, Alert>; readonly ended: readonly Alert[] } {
+  const next = new Map<string, Alert>();
   for (const { kind, upstream, replica, of, says, isNear, sinceMs } of conditions) {
     const whose = upstream ?? (replica === undefined ? "pacewatch" : `pacewatch@${replica}`);
     const subject = [whose, kind, ...(of === undefined ? [] : [of])].join("/");
@@ -107,20 +106,20 @@ export function foldConditions(
     const held = kind === "credit_ending" && { heldAtMs: nowMs };
     next.set(subject, { ...NO_INCIDENT, id, subject, kind, upstream, startedAtMs, knownAtMs, says, ...held });
   }
-  for (const trouble of open.values()) {
-    const { subject, heldAtMs = Number.NEGATIVE_INFINITY } = trouble;
+  for (const alert of open.values()) {
+    const { subject, heldAtMs = Number.NEGATIVE_INFINITY } = alert;
     // Where it is of the future, the clock was set back.
-    if (!next.has(subject) && Math.abs(nowMs - heldAtMs) < REFILLED_AFTER_MS) next.set(subject, trouble);
+    if (!next.has(subject) && Math.abs(nowMs - heldAtMs) < REFILLED_AFTER_MS) next.set(subject, alert);
   }
   const ended = [...open.values()]
     .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))
-    .map((trouble) => ({
-      ...trouble,
-      endedAtMs: Math.min(trouble.heldAtMs ?? nowMs, nowMs),
+    .map((alert) => ({
+      ...alert,
+      endedAtMs: Math.min(alert.heldAtMs ?? nowMs, nowMs),
       knownAtMs: nowMs,
       // What was said of it holds no more, but for what happened meanwhile.
-      says: trouble.kind === "offline" ? trouble.says : "",
-      ...(!isWatched(trouble) && { isUnwatched: true as const }),
+      says: alert.kind === "offline" ? alert.says : "",
+      ...(!isWatched(alert) && { isUnwatched: true as const }),
     }));
   return { open: next, ended };
 }
