@@ -31,7 +31,7 @@ type Limits = {
 
 const LIMITS: Limits = {
   cpuMs: JUDGING_CPU_MS,
-  looks: 120,
+  looks: 60,
   waiting: MOST_TO_JUDGE,
   heapMib: JUDGING_HEAP_MIB,
 };
