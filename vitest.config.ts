@@ -1,6 +1,6 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-/** What `npm test` has no time for: whole fleets, mutants, builds, a browser, a Prometheus, minutes of the real clock. */
+/** What `npm test` has no time for: whole fleets, builds, a browser, a Prometheus, minutes of the real clock. */
 const LONG = "test/**/*.long.test.ts";
 const E2E = "test/e2e/**";
 

@@ -35,7 +35,7 @@ export async function imageCommand(form: Form = "bundle", root: string = ROOT): 
 }
 
 /** ENTRYPOINT without its `node`, and ENV, of the last stage. */
-export function commandIn(dockerfile: string): Pick<Command, "args" | "env"> {
+function commandIn(dockerfile: string): Pick<Command, "args" | "env"> {
   const stage = dockerfile.slice(dockerfile.lastIndexOf("\nFROM ") + 1).replaceAll(/\\\n\s*/g, "");
   const entry: unknown = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(stage)?.[1] ?? "[]");
   const [program, ...args] = Array.isArray(entry) ? entry.map(String) : [];

@@ -40,6 +40,6 @@ export async function startNginx(path: string, { certFile, keyFile }: Identity):
 }
 
 /** The third number below the heading: connections taken, connections handled, requests. */
-export function requestsIn(status: string): number {
+function requestsIn(status: string): number {
   return Number(/^ \d+ \d+ (\d+) $/m.exec(status)?.[1]);
 }

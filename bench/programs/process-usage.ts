@@ -9,7 +9,7 @@ export async function cpuMs(pid: number): Promise<number> {
 }
 
 /** The program's name may hold spaces and brackets: fields are counted from the last bracket. */
-export function cpuMsOf(stat: string): number {
+function cpuMsOf(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
@@ -25,6 +25,6 @@ export async function rssBytes(pid: number): Promise<number> {
   return rssBytesOf(await readFile(`/proc/${pid}/status`, "utf8"));
 }
 
-export function rssBytesOf(status: string): number {
+function rssBytesOf(status: string): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }

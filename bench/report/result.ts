@@ -32,7 +32,7 @@ export function thisMachine(): Machine {
 }
 
 /** `2026-01-31-1200-amd-epyc-2-cores-memory.json`: sorted by name is sorted by time. */
-export function fileNameOf({ at, part, machine }: Pick<Result, "at" | "part" | "machine">): string {
+function fileNameOf({ at, part, machine }: Pick<Result, "at" | "part" | "machine">): string {
   const moment = at.slice(0, 16).replace("T", "-").replace(":", "");
   const name = `${machine.cpu} ${machine.cores} cores`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return `${moment}-${name}-${part}.json`;

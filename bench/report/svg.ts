@@ -41,7 +41,7 @@ ${parts.join("\n")}
 }
 
 /** Round numbers from 0 on, the last of which is at or above the most. */
-export function ticksUpTo(most: number): readonly number[] {
+function ticksUpTo(most: number): readonly number[] {
   if (most <= 0) return [0, 1];
   const rough = most / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -57,7 +57,7 @@ function aboutRun(name: string, { at, part, machine, versions }: Result): string
 }
 
 /** What a user wants to know: the CPU of a poll and the memory, beside others in the same run. */
-export function costTable({ at, figures }: Pick<Result, "at" | "figures">): string {
+function costTable({ at, figures }: Pick<Result, "at" | "figures">): string {
   const figure = (id: string): Figure | undefined => figures.find((each) => each.id === id);
   const cell = (summary: Summary | undefined, unit: Unit): string =>
     summary === undefined ? "not measured" : amount(summary.median, unit);

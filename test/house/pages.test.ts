@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
+import { benchPages } from "../../bench/report/write-docs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md"].flatMap((pattern) =>
@@ -51,4 +52,16 @@ test("CONTRIBUTING says of every folder of src what it is for, and which of its 
   expect(
     [...first].map(([folder, file]) => join(folder, file)).filter((file) => !sources.includes(file)),
   ).toEqual([]);
+});
+
+test("the README and the page about performance show the newest runs", async () => {
+  for (const [path, text] of await benchPages())
+    expect(readFileSync(path, "utf8"), `${path} is stale: run npm run bench -- --write`).toBe(text);
+});
+
+test("the README says what matters in 1,000 words", () => {
+  const words = readFileSync("README.md", "utf8")
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word));
+  expect(words.length).toBeLessThanOrEqual(1_000);
 });

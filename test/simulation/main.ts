@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { runSeeds } from "./crew/crew.ts";
 import type { Report } from "./crew/crew-messages.ts";
 import { runLargeFleet } from "./fleet/large.ts";
-import { mutantsOf, tellWorld } from "./crew/one-world.ts";
+import { tellWorld } from "./crew/one-world.ts";
 import { Progress } from "./crew/progress.ts";
 
 const USAGE = `Runs the whole engine in virtual time against upstreams that count by their own rules.
@@ -17,13 +17,7 @@ npm run simulate -- [options]
   --requests      with --seed: every step of every request
   --fleet         several replicas that share a store, instead of one process
   --replicas N    one large fleet, instead of many worlds, in numbers; --upstreams N (default 50 each)
-  --mutant NAME   builds a fault into the engine, to see it caught: ${named(mutantsOf(false))}
-                  with --fleet: ${named(mutantsOf(true))}
 `;
-
-function named(mutants: readonly string[]): string {
-  return mutants.map((name) => `\n                    "${name}"`).join("");
-}
 
 type Options = {
   readonly seeds: number;
@@ -35,7 +29,6 @@ type Options = {
   readonly isFleet: boolean;
   readonly replicas: number | undefined;
   readonly upstreams: number;
-  readonly mutant: string | undefined;
 };
 
 function readOptions(): Options | string {
@@ -58,7 +51,6 @@ function parsedOptions(): Options | string {
       fleet: { type: "boolean", default: false },
       replicas: { type: "string" },
       upstreams: { type: "string" },
-      mutant: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -70,9 +62,8 @@ function parsedOptions(): Options | string {
   const replicas = values.replicas === undefined ? undefined : Number(values.replicas);
   const upstreams = values.upstreams === undefined ? 50 * (replicas ?? 1) : Number(values.upstreams);
   if (!isUsable || !isCount(replicas ?? 1) || !isCount(upstreams)) return USAGE;
-  const { seed, requests, mutant, fleet: isFleet } = values;
-  if (mutant !== undefined && !mutantsOf(isFleet).includes(mutant)) return USAGE;
-  return { seeds, hours, first, workers, seed, requests, mutant, isFleet, replicas, upstreams };
+  const { seed, requests, fleet: isFleet } = values;
+  return { seeds, hours, first, workers, seed, requests, isFleet, replicas, upstreams };
 }
 
 function isCount(value: number | undefined): value is number {
@@ -94,8 +85,8 @@ async function replay(seed: string, options: Options): Promise<boolean> {
 async function explore(options: Options): Promise<boolean> {
   const progress = new Progress(options.seeds, performance.now());
   let broken: Report | undefined;
-  const { first, seeds: count, hours, workers, mutant, isFleet } = options;
-  await runSeeds({ first, count, hours, workers, world: { isFleet, mutant } }, (report) => {
+  const { first, seeds: count, hours, workers, isFleet } = options;
+  await runSeeds({ first, count, hours, workers, world: { isFleet } }, (report) => {
     progress.add(report);
     const line = progress.line(performance.now());
     if (line !== undefined) console.log(line);
@@ -107,9 +98,8 @@ async function explore(options: Options): Promise<boolean> {
   if (broken === undefined) return true;
   console.log(`\nVIOLATION with seed ${broken.seed}: looking for its shortest story.\n`);
   await replay(String(broken.seed), options);
-  const again = mutant === undefined ? "" : ` --mutant "${mutant}"`;
   const kind = isFleet ? " --fleet" : "";
-  console.log(`\nAgain: npm run simulate --${kind} --seed ${broken.seed} --hours ${hours}${again}`);
+  console.log(`\nAgain: npm run simulate --${kind} --seed ${broken.seed} --hours ${hours}`);
   return false;
 }
 

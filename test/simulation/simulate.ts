@@ -1,4 +1,3 @@
-import { UNCHANGED, type Mutation } from "./mutants/mutation.ts";
 import type { Scenario } from "./world/scenario.ts";
 import type { StoryListener } from "./story/story.ts";
 import type { Violation } from "./judge/violation.ts";
@@ -13,12 +12,8 @@ export type Outcome = {
   readonly fingerprint: number;
 };
 
-export async function simulate(
-  scenario: Scenario,
-  mutation: Mutation = UNCHANGED,
-  listener?: StoryListener,
-): Promise<Outcome> {
-  const world = new World(scenario, mutation, listener);
+export async function simulate(scenario: Scenario, listener?: StoryListener): Promise<Outcome> {
+  const world = new World(scenario, listener);
   await world.run();
   const { violation, lives, traffic, clock } = world;
   const { requests: polls, fingerprint } = traffic;

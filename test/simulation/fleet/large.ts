@@ -1,7 +1,7 @@
+import type { FleetBoard } from "../../../src/core/fleet/board.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { FleetWorld } from "./world.ts";
-import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 
 const SECOND_MS = 1_000;
@@ -16,7 +16,7 @@ const [DEATH_MS, BACK_AFTER_MS, END_MS] = [180_000, 120_000, 480_000];
 /** One large fleet, a death in it, and a return, in numbers: for what is said of the scale of one. */
 export async function runLargeFleet(replicas: number, upstreams: number): Promise<readonly string[]> {
   const counts = { board: 0 };
-  const world = new FleetWorld(largeScenario(replicas, upstreams), counting(counts), undefined);
+  const world = new FleetWorld(largeScenario(replicas, upstreams), { watchBoard: counting(counts) });
   const lines: string[] = [`${replicas} replicas, ${upstreams} upstreams every ${PERIOD_MS / SECOND_MS} s`];
   const seconds = (ms: number): string => `${(ms / SECOND_MS).toFixed(1)} s`;
   const heldNow = (): number => sum(world.living.map(({ polling }) => polling.held.size));
@@ -132,16 +132,13 @@ function upstream(name: string, budget: string): Upstream {
   });
 }
 
-function counting(counts: { board: number }): FleetMutation {
-  return {
-    name: "counting",
-    wrapBoard: (board) => ({
-      ...board,
-      beat: (request) => ((counts.board += 1), board.beat(request)),
-      claim: (request) => ((counts.board += 1), board.claim(request)),
-      release: (request) => ((counts.board += 1), board.release(request)),
-    }),
-  };
+function counting(counts: { board: number }): (board: FleetBoard) => FleetBoard {
+  return (board) => ({
+    ...board,
+    beat: (request) => ((counts.board += 1), board.beat(request)),
+    claim: (request) => ((counts.board += 1), board.claim(request)),
+    release: (request) => ((counts.board += 1), board.release(request)),
+  });
 }
 
 function lastOkMs(world: FleetWorld, name: string): number {

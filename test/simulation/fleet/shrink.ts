@@ -1,6 +1,5 @@
 import type { ViolationKind } from "../judge/violation.ts";
 import { simulateFleet } from "./simulate.ts";
-import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 
 const MOST_RUNS = 300;
@@ -9,16 +8,12 @@ const MOST_RUNS = 300;
 type Trial = (candidate: FleetScenario) => Promise<FleetScenario | undefined>;
 
 /** The same violation with as few faults, upstreams and strange roads as it needs. */
-export async function shrinkFleet(
-  scenario: FleetScenario,
-  kind: ViolationKind,
-  mutation: FleetMutation,
-): Promise<FleetScenario> {
+export async function shrinkFleet(scenario: FleetScenario, kind: ViolationKind): Promise<FleetScenario> {
   let runs = 0;
   const failing: Trial = async (candidate) => {
     runs += 1;
     if (runs > MOST_RUNS) return undefined;
-    return (await simulateFleet(candidate, mutation)).violation?.kind === kind ? candidate : undefined;
+    return (await simulateFleet(candidate)).violation?.kind === kind ? candidate : undefined;
   };
   let smallest = scenario;
   let before = Infinity;

@@ -11,7 +11,7 @@ import { fleetRecoveryOf, type FleetRecovery } from "./judge/recovery.ts";
 import { drawRate } from "./generate/setup.ts";
 import { FleetTraffic } from "./judge/traffic.ts";
 import { Holdings } from "./judge/holdings.ts";
-import type { FleetMutation } from "./mutation.ts";
+import type { FleetBoard } from "../../../src/core/fleet/board.ts";
 import { Replica } from "./replica/replica.ts";
 import type { FleetHappening, FleetScenario } from "./scenario.ts";
 import { openMemory, type StoreMemory } from "./store/memory.ts";
@@ -22,6 +22,12 @@ import { describeFleetHappening } from "./wording.ts";
 
 const SAMPLE_EVERY_MS = 20_000;
 
+type Listeners = {
+  readonly listener?: StoryListener | undefined;
+  /** Of each replica, to count what it asks. */
+  readonly watchBoard?: (board: FleetBoard) => FleetBoard;
+};
+
 /** Several replicas and the one store that they share, in the world that a scenario decides. */
 export class FleetWorld {
   readonly clock: VirtualClock = new VirtualClock();
@@ -29,7 +35,7 @@ export class FleetWorld {
   readonly server: StoreServer<StoreMemory>;
   readonly holdings: Holdings = new Holdings();
   readonly #scenario: FleetScenario;
-  readonly #mutation: FleetMutation;
+  readonly #watchBoard: ((board: FleetBoard) => FleetBoard) | undefined;
   readonly #recovery: FleetRecovery;
   readonly #story: Story;
   readonly #dice: Dice;
@@ -42,15 +48,14 @@ export class FleetWorld {
   readonly #renamings = new Map<number, number>();
   #violation: Violation | undefined;
 
-  constructor(scenario: FleetScenario, mutation: FleetMutation, listener: StoryListener | undefined) {
+  constructor(scenario: FleetScenario, { listener, watchBoard }: Listeners = {}) {
     this.#scenario = scenario;
-    this.#mutation = mutation;
+    this.#watchBoard = watchBoard;
     this.#recovery = fleetRecoveryOf(scenario);
     this.#story = new Story(() => this.clock.now(), listener);
     this.#dice = new Dice(scenario.seed);
     const isReplicated = scenario.happenings.some(({ kind }) => kind === "promote");
-    const open = mutation.openMemory ?? openMemory;
-    this.server = new StoreServer(this.clock, scenario.storeRate, isReplicated, open);
+    this.server = new StoreServer(this.clock, scenario.storeRate, isReplicated, openMemory);
     this.#weather = new StoreWeather(this.clock);
     this.traffic = new Traffic({
       clock: this.clock,
@@ -140,7 +145,7 @@ export class FleetWorld {
       way,
       network: this.#network,
       dice,
-      mutation: this.#mutation,
+      watchBoard: this.#watchBoard,
       onClaimed: (names) =>
         this.holdings.claimed(
           life,

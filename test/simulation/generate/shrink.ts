@@ -1,4 +1,3 @@
-import type { Mutation } from "../mutants/mutation.ts";
 import type { Happening, Scenario, Setup } from "../world/scenario.ts";
 import { fits } from "../world/setup.ts";
 import { simulate } from "../simulate.ts";
@@ -14,14 +13,14 @@ const MOST_STARTS = 30;
 type Trial = (candidate: Scenario) => Promise<Scenario | undefined>;
 
 /** The same violation with as few faults, upstreams and keys as it needs: what is left is the story. */
-export async function shrink(scenario: Scenario, kind: ViolationKind, mutation: Mutation): Promise<Scenario> {
+export async function shrink(scenario: Scenario, kind: ViolationKind): Promise<Scenario> {
   let runs = 0;
   const failing: Trial = async (candidate) => {
     for (const chance of CHANCES) {
       runs += 1;
       if (runs > MOST_RUNS) return undefined;
       const chanced = { ...candidate, seed: scenario.seed + chance };
-      if ((await simulate(chanced, mutation)).violation?.kind === kind) return chanced;
+      if ((await simulate(chanced)).violation?.kind === kind) return chanced;
     }
     return undefined;
   };

@@ -1,4 +1,3 @@
-import type { Mutation } from "../mutants/mutation.ts";
 import type { Scenario } from "../world/scenario.ts";
 import { simulate, type Outcome } from "../simulate.ts";
 import type { Detail } from "./story.ts";
@@ -12,9 +11,9 @@ export type Telling = { readonly lines: readonly string[]; readonly outcome: Out
 export type Line = { readonly detail: Detail; readonly text: string };
 
 /** What is there, then what happened. Of requests only the last are told, unless all are asked for. */
-export async function tell(scenario: Scenario, mutation: Mutation, allRequests: boolean): Promise<Telling> {
+export async function tell(scenario: Scenario, allRequests: boolean): Promise<Telling> {
   const story: Line[] = [];
-  const outcome = await simulate(scenario, mutation, (detail, text) => void story.push({ detail, text }));
+  const outcome = await simulate(scenario, (detail, text) => void story.push({ detail, text }));
   return {
     lines: [
       ...describeSetup(scenario.setup),

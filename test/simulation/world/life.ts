@@ -7,7 +7,6 @@ import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { Fairness } from "../judge/fairness.ts";
 import { Heard } from "../judge/heard.ts";
 import type { LifeClock } from "./life-clock.ts";
-import type { Mutation, ReloadableLedger } from "../mutants/mutation.ts";
 import { WeatherBug, type Network } from "./network.ts";
 import type { Setup } from "./scenario.ts";
 import { configOf, credentialsOf, servedInTime } from "./setup.ts";
@@ -19,7 +18,6 @@ export type LifeParts = {
   readonly worldNowMs: () => number;
   readonly network: Network;
   readonly connectMsOf: (upstream: Upstream) => number;
-  readonly mutation: Mutation;
   onViolation(kind: "starving" | "bug", text: string): void;
 };
 
@@ -30,7 +28,7 @@ export class Life {
   readonly heard: Heard;
   readonly tallies: Map<string, Tally> = new Map();
   readonly #parts: LifeParts;
-  readonly #ledger: ReloadableLedger;
+  readonly #ledger: LocalLedger;
   readonly #supervisor: Supervisor;
   readonly #lines = new Map<string, Fairness>();
   #setup: Setup;
@@ -39,23 +37,19 @@ export class Life {
   #isDraining = false;
 
   constructor(setup: Setup, parts: LifeParts) {
-    const { mutation, clock } = parts;
+    const { clock } = parts;
     this.#parts = parts;
     this.#setup = setup;
     this.number = parts.number;
     this.clock = clock;
     this.heard = new Heard(setup, parts.worldNowMs());
     const config = configOf(setup);
-    this.#ledger = mutation.openLedger?.(config, clock) ?? new LocalLedger(config, clock);
-    const triggers = virtualTriggers(clock);
+    this.#ledger = new LocalLedger(config, clock);
     this.#supervisor = new Supervisor({
       clock,
       ledger: this.#ledger,
-      triggers: mutation.wrapTriggers?.(triggers) ?? triggers,
-      recorderOf: ({ name }) => {
-        const tally = this.tallyOf(name);
-        return mutation.wrapRecorder?.(tally) ?? tally;
-      },
+      triggers: virtualTriggers(clock),
+      recorderOf: ({ name }) => this.tallyOf(name),
       nextPollId: () => String((this.#polls += 1)),
       onBug: (error) => {
         if (!(error instanceof WeatherBug)) parts.onViolation("bug", String(error));
@@ -124,10 +118,10 @@ export class Life {
   }
 
   #probeFor(upstream: Upstream): Probe {
-    const { network, clock, number, mutation } = this.#parts;
+    const { network, clock, number } = this.#parts;
     const credentials = credentialsOf(this.#setup, upstream);
     const sender = { life: number, clock, upstream, credentials, setup: this.#setup };
-    const probe: Probe = {
+    return {
       poll: async (signal, mayWrite = () => true) => {
         const tookMs = await this.#connected(upstream, signal, mayWrite);
         if (tookMs === undefined) return UNSENT;
@@ -136,7 +130,6 @@ export class Life {
       },
       close: () => Promise.resolve(),
     };
-    return mutation.wrapProbe?.(probe, clock) ?? probe;
   }
 
   /** How long it took to connect; undefined where nothing may be sent any more. */

@@ -3,7 +3,6 @@ import { Dice } from "../generate/dice.ts";
 import { accountsFault, idleUpstream, lostUpstream, pollsSoFar } from "../judge/expectations.ts";
 import { Life } from "./life.ts";
 import { LifeClock } from "./life-clock.ts";
-import type { Mutation } from "../mutants/mutation.ts";
 import { Network } from "./network.ts";
 import { recoveryOf, setupsOf, type Recovery } from "../judge/recovery.ts";
 import type { Happening, Scenario, Setup } from "./scenario.ts";
@@ -19,7 +18,6 @@ export class World {
   readonly clock: VirtualClock = new VirtualClock();
   readonly traffic: Traffic;
   readonly #scenario: Scenario;
-  readonly #mutation: Mutation;
   readonly #setups: readonly Setup[];
   readonly #recovery: Recovery;
   readonly #story: Story;
@@ -30,9 +28,8 @@ export class World {
   #lives = 0;
   #violation: Violation | undefined;
 
-  constructor(scenario: Scenario, mutation: Mutation, listener: StoryListener | undefined) {
+  constructor(scenario: Scenario, listener: StoryListener | undefined) {
     this.#scenario = scenario;
-    this.#mutation = mutation;
     this.#setups = setupsOf(scenario);
     this.#recovery = recoveryOf(scenario, this.#setups);
     this.#story = new Story(() => this.clock.now(), listener);
@@ -98,7 +95,6 @@ export class World {
       worldNowMs: () => this.clock.now(),
       network: this.#network,
       connectMsOf: (upstream) => this.traffic.connectMsOf(upstream),
-      mutation: this.#mutation,
       onViolation: (kind, text) => this.#violate(kind, text),
     });
     this.#life = life;

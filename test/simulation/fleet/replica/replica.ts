@@ -18,7 +18,6 @@ import { credentialsOf } from "../../world/setup.ts";
 import { Tally } from "../../judge/tally.ts";
 import type { Inhabitant } from "../../world/traffic.ts";
 import { FleetProbe } from "./probe.ts";
-import type { FleetMutation } from "../mutation.ts";
 import { ReplicaPolling } from "./polling.ts";
 import { boardOver } from "../store/ports.ts";
 import type { StoreMemory } from "../store/memory.ts";
@@ -37,7 +36,7 @@ export type ReplicaParts = {
   readonly way: StoreRoute<StoreMemory>;
   readonly network: Network;
   readonly dice: Dice;
-  readonly mutation: FleetMutation;
+  readonly watchBoard: ((board: FleetBoard) => FleetBoard) | undefined;
   readonly onClaimed: (upstreams: readonly string[]) => void;
   readonly onBug: (text: string) => void;
 };
@@ -64,7 +63,7 @@ export class Replica implements Inhabitant {
   #stall: { readonly forMs: number; readonly untilMs: number } | undefined;
 
   constructor(parts: ReplicaParts) {
-    const { clock, config, way, mutation } = parts;
+    const { clock, config, way, watchBoard } = parts;
     this.#parts = parts;
     this.life = parts.life;
     this.place = parts.place;
@@ -78,10 +77,9 @@ export class Replica implements Inhabitant {
         parts.onBug(error instanceof Error ? (error.stack ?? "") : String(error));
     };
     const ttlMs = config.fleet?.ttlMs ?? 0;
-    const believedTtlMs = ttlMs * (mutation.believesInTtls ?? 1);
     const ofWay = boardOver(way, parts.onClaimed);
-    const board = mutation.wrapBoard?.(ofWay, ttlMs) ?? ofWay;
-    const holdings = new Holdings({ name: parts.name, boot: `b${parts.life}`, ttlMs: believedTtlMs }, clock);
+    const board = watchBoard?.(ofWay) ?? ofWay;
+    const holdings = new Holdings({ name: parts.name, boot: `b${parts.life}`, ttlMs }, clock);
     this.ledger = openLedger(parts, board, holdings, onBug);
     const pauses = new UpstreamPauses(clock, new Map(), (upstream, { pausedUntilMs }) =>
       this.membership.tellings.pause(`u:${upstream}`, pausedUntilMs - clock.wallNow()),
@@ -111,7 +109,7 @@ export class Replica implements Inhabitant {
       log: SILENT,
       name: parts.name,
       url: () => `http://${parts.name}:10429`,
-      ttlMs: believedTtlMs,
+      ttlMs: ttlMs,
       holdings,
       isSharded: config.fleet?.mode === "shard",
       onBug,
@@ -176,10 +174,10 @@ export class Replica implements Inhabitant {
   }
 
   #probeFor(upstream: Upstream): Probe {
-    const { network, clock, life, setup, dice, mutation } = this.#parts;
+    const { network, clock, life, setup, dice } = this.#parts;
     const { name } = upstream;
     const credentials = credentialsOf(setup, upstream);
-    const probe = new FleetProbe(
+    return new FleetProbe(
       { life, clock, upstream, credentials },
       network,
       this.#tallyFor(name),
@@ -187,7 +185,6 @@ export class Replica implements Inhabitant {
       this.#parts.isCalm,
       () => this.#stallIfDue(),
     );
-    return mutation.wrapProbe?.(probe) ?? probe;
   }
 }
 
@@ -210,13 +207,12 @@ function patient(heard: Heard, { upstreams }: Config): Inhabitant["heard"] {
 
 /** The ledger of one life of one replica. */
 function openLedger(
-  { config, clock, mutation }: ReplicaParts,
+  { config, clock }: ReplicaParts,
   board: FleetBoard,
   holdings: Holdings,
   onBug: (error: unknown) => void,
 ): FleetLedger {
-  const told = mutation.tellLedger?.(config) ?? config;
-  if (told.fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
+  if (config.fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
   const quotas = new Quotas(clock);
-  return new FleetLedger(told, { fleet: told.fleet, board, holdings, clock, quotas, onBug });
+  return new FleetLedger(config, { fleet: config.fleet, board, holdings, clock, quotas, onBug });
 }
