@@ -51,6 +51,8 @@ export class NotifyWorld {
   readonly upstreams: Map<string, Watched> = new Map();
   conditions: Condition[] = [];
   take: (receiver: string, message: Message) => Taking = () => TAKEN;
+  /** In place of `take`: sends it to a receiver at a real socket. */
+  deliver: ((receiver: Receiver, message: Message) => Promise<Delivery>) | undefined;
   random: () => number = () => 0.5;
   #receivers: readonly Receiver[];
   #recorders = new Map<string, Recorder>();
@@ -78,7 +80,8 @@ export class NotifyWorld {
       clock: this.clock,
       log: { debug: log, info: log, warn: log, error: log },
       random: this.random,
-      send: (receiver, message) => this.#send(receiver.name, message, isAlive),
+      send: (receiver, message) =>
+        this.deliver?.(receiver, message) ?? this.#send(receiver.name, message, isAlive),
       keep: (notified) => {
         if (isAlive()) this.notified.set(`${notified.receiver} ${notified.alert}`, notified);
       },
