@@ -9,7 +9,8 @@ import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { ProofGroup } from "../core/proof/proof.ts";
 import type { CommandIo } from "./loading.ts";
-import { proofTable } from "./proof-table.ts";
+import { type ToldDown, toldDown } from "../core/proof/told-down.ts";
+import { proofTable, toldDownTable } from "./proof-table.ts";
 
 export type CheckOptions = CommandIo & {
   readonly json: boolean;
@@ -33,6 +34,8 @@ export type CheckReport = {
   readonly unsafe: readonly string[];
   /** What all polls cost at most, a sentence for each currency. */
   readonly costs: readonly string[];
+  /** How soon it is known of each upstream that it is down. */
+  readonly toldDown: readonly ToldDown[];
 };
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
@@ -47,8 +50,9 @@ export async function check(options: CheckOptions): Promise<number> {
   const learned = isLoaded ? learnedIn(loading.config) : {};
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
+  const told = isLoaded ? toldDown(loading.config) : [];
   if (json) {
-    const proven = { budgets, groups, learned, unsafe, costs };
+    const proven = { budgets, groups, learned, unsafe, costs, toldDown: told };
     const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
@@ -56,6 +60,7 @@ export async function check(options: CheckOptions): Promise<number> {
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
   if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
   if (loading.proof !== undefined) out(`\n${proofTable(loading.proof)}`);
+  if (told.length > 0) out(`\n${toldDownTable(told)}`);
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }

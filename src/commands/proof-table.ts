@@ -3,6 +3,8 @@ import { formatUnits } from "../core/config/price.ts";
 import { counted } from "../core/exchange/json-value.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";
+import type { ToldDown } from "../core/proof/told-down.ts";
+import { listing } from "../core/text/listing.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
@@ -18,6 +20,18 @@ function groupsBlock(groups: readonly ProofGroup[]): string {
     return `  ${demand.padEnd(24)}  ${counted(upstreams.length, "upstream")} on ${budgets.join(", ")}`;
   });
   return [title("groups, each polled by one replica"), ...rows, ""].join("\n");
+}
+
+/** Upstreams of which it is known equally soon share a line. */
+export function toldDownTable(told: readonly ToldDown[]): string {
+  const alike = Map.groupBy(
+    told,
+    ({ earliestMs, latestMs }) => `${readable(earliestMs)} to ${readable(latestMs)}`,
+  );
+  const rows = [...alike].map(
+    ([when, upstreams]) => `  ${when.padEnd(16)}  ${listing(upstreams.map(({ upstream }) => upstream))}`,
+  );
+  return [title("an outage is known after"), ...rows, ""].join("\n");
 }
 
 function title(text: string): string {

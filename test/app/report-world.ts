@@ -120,14 +120,21 @@ export function live(
     });
     const fold = foldHealth(
       each.health,
-      { kind: "polled", outcome, isDegraded: false, isConfirmed: false },
-      upstream.confirm,
+      {
+        kind: "polled",
+        outcome,
+        isDegraded: false,
+        isConfirmed: false,
+        sentMs: sentAtMs,
+        endedMs: endedAtMs,
+      },
+      { polls: upstream.confirm, overMs: 0 },
     );
     const { state: from } = each.health;
     each.health = fold.health;
     const { state: to } = fold.health;
     if (from !== to) record.record({ kind: "health_changed", from, to, atMs: endedAtMs });
-    if (fold.wantsConfirmation !== false && origin === "schedule")
+    if (fold.confirmsInMs !== undefined && origin === "schedule")
       poll(each, endedAtMs + CONFIRMS_AFTER_MS, "confirm");
   };
 

@@ -55,6 +55,10 @@ describe("a config that fits", () => {
   pace      at least 5s between two requests
   restart   waits one pace gap, 5s: a predecessor's requests and ours fit the limit together
   forecast  172 800 requests in 30d
+
+── an outage is known after ───────────────────────────────────────────────────
+  10s to 20s        email
+  10s to 40s        ai-router
 `);
   });
 

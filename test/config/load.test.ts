@@ -74,6 +74,7 @@ describe("a config that says only what it must", () => {
         },
         timeoutMs: 10_000,
         confirm: 1,
+        confirmOverMs: 10_000,
         expect: { status: [200], json: true, maxBodyBytes: 1_048_576 },
         degradedAboveMs: undefined,
         requestIdHeaders: [],

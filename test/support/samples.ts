@@ -70,6 +70,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     schedule: sampleSchedule(15_000, name),
     timeoutMs: 10_000,
     confirm: 1,
+    confirmOverMs: 0,
     expect: { status: [200], json: true, maxBodyBytes: 1_048_576 },
     degradedAboveMs: 30_000,
     requestIdHeaders: [],

@@ -37,7 +37,19 @@ export function upstreamOf(
   keys: UpstreamKeys,
   { vantage, denyAddresses, prices, template, writtenBody }: Around,
 ): Upstream | undefined {
-  const { baseUrl: base, path, auth, every, cron, timeZone, each: _each, timeoutMs, expect, ...same } = keys;
+  const {
+    baseUrl: base,
+    path,
+    auth,
+    every,
+    cron,
+    timeZone,
+    each: _each,
+    timeoutMs,
+    expect,
+    confirm,
+    ...same
+  } = keys;
   const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
   if (schedule === undefined) return undefined;
   const { budgets } = same;
@@ -54,6 +66,8 @@ export function upstreamOf(
     ...(same.body && !("file" in same.body) && { body: bodyOf(mappingOf(writtenBody)) }),
     auth: withTokenOf(auth, budgets, same.proxy),
     schedule,
+    confirm: confirm.polls,
+    confirmOverMs: confirm.overMs,
     timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
     expect: {
       ...expect,

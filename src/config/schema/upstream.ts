@@ -1,3 +1,4 @@
+import type { Confirmation } from "../../core/poll/health.ts";
 import { z } from "zod";
 import type { Proxy, Tls, Upstream } from "../../core/config/config.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
@@ -13,6 +14,7 @@ import { eachSchema } from "./each.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
 import { labelsSchema, linksSchema } from "./labels.ts";
 import {
+  codec,
   checked,
   duration,
   flag,
@@ -107,6 +109,34 @@ const tls: z.ZodType<Tls> = named(
   {},
 );
 
+/** Shorter, a blip pages; longer, an outage is told late. */
+const CONFIRM_OVER_MS = 10_000;
+const CONFIRM_PHRASE = "a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }";
+
+const confirmSchema: z.ZodType<Confirmation> = codec(
+  z.union(
+    [
+      wholeNumber(0, 10),
+      section({
+        polls: wholeNumber(0, 10).prefault(1).describe("How many further polls must fail."),
+        over: duration(0, 600_000, "10s")
+          .prefault("10s")
+          .describe(
+            "From the first poll that fails to the last one, up to 10m. 0s: as soon as the pace allows.",
+          ),
+      }),
+    ],
+    { error: CONFIRM_PHRASE },
+  ),
+  {
+    decode: (written) =>
+      typeof written === "number"
+        ? { polls: written, overMs: CONFIRM_OVER_MS }
+        : { polls: written.polls, overMs: written.over },
+    encode: ({ polls, overMs }) => (overMs === CONFIRM_OVER_MS ? polls : { polls, over: overMs }),
+  },
+);
+
 function proxyFault(proxy: Proxy): string | undefined {
   const fault = proxy === "env" || proxy === "none" ? undefined : urlFault(proxy);
   return fault === undefined ? undefined : `env, none or ${fault}`;
@@ -153,10 +183,10 @@ const shared = {
     .describe(
       "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. If it is longer than the period, a slot is skipped while the last poll still runs.",
     ),
-  confirm: noted(wholeNumber(0, 10), { isNeeded: true })
+  confirm: noted(confirmSchema, { isNeeded: true })
     .prefault(1)
     .describe(
-      "How many further polls must fail before a failure counts as down. Each counts against the budget.",
+      "How many further polls must fail, and for how long it must have failed, before a failure counts as down: a whole number stands for { polls: N, over: 10s }, and 0 for the first failure. Each counts against the budget. A slot that comes meanwhile is one of them.",
     ),
   expect: expectSchema.prefault({}).describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
@@ -225,8 +255,9 @@ const aSchedule: Rule = { ...exactlyOne(...SCHEDULE_KEYS), jsonSchema: { not: { 
 /** The keys of an upstream, as they are inside. */
 export type UpstreamKeys = Omit<
   Upstream,
-  "url" | "pathTemplate" | "schedule" | "timeoutMs" | "denyAddresses" | "expect"
+  "url" | "pathTemplate" | "schedule" | "timeoutMs" | "denyAddresses" | "expect" | "confirm" | "confirmOverMs"
 > & {
+  readonly confirm: Confirmation;
   readonly expect: ExpectKeys;
   readonly baseUrl: string;
   readonly path: string;

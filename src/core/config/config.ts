@@ -260,7 +260,10 @@ export type Upstream = {
   readonly budgets: readonly string[];
   readonly schedule: Schedule;
   readonly timeoutMs: number;
+  /** So many further polls must fail before a failure counts as down. */
   readonly confirm: number;
+  /** And so long must it have failed. */
+  readonly confirmOverMs: number;
   readonly expect: Expectation;
   readonly degradedAboveMs: number | undefined;
   /** In lower case; besides those that are known. */

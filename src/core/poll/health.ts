@@ -21,6 +21,8 @@ export type Health = {
   readonly isUp: boolean | undefined;
   /** The newest failures without an ok between them, oldest first, at most one more than `confirm`. */
   readonly streak: readonly Failure[];
+  /** The first poll of them was sent then. Monotonic; undefined where none has failed. */
+  readonly failingSinceMs: number | undefined;
   /** Slots since the last completed poll. */
   readonly slotsWithoutPoll: number;
 };
@@ -32,6 +34,9 @@ export type HealthEvent =
       readonly isDegraded: boolean;
       /** The upstream itself said so (503 with Retry-After), or its token endpoint: needs no confirmation. */
       readonly isConfirmed: boolean;
+      /** Monotonic. */
+      readonly sentMs: number;
+      readonly endedMs: number;
     }
   | { readonly kind: "skipped"; readonly cause: SkipCause; readonly count: number }
   /** The budget or the upstream is paused. */
@@ -39,46 +44,55 @@ export type HealthEvent =
 
 export type HealthFold = {
   readonly health: Health;
-  /** Ask for one more poll: the failure is not confirmed yet. `slowly`: not soon, a wall is watching how often we ask. */
-  readonly wantsConfirmation: false | "soon" | "slowly";
+  /** Asks for one more poll, so long after the one that failed: the failure is not confirmed yet. */
+  readonly confirmsInMs: number | undefined;
 };
+
+/** A failure is down once so many further polls have failed, and for so long. */
+export type Confirmation = { readonly polls: number; readonly overMs: number };
 
 export const SLOTS_UNTIL_UNKNOWN = 3;
 
-export const UNKNOWN_HEALTH: Health = { state: "unknown", isUp: undefined, streak: [], slotsWithoutPoll: 0 };
+const NO_FAILURES = { streak: [], failingSinceMs: undefined } as const;
 
-export function foldHealth(health: Health, event: HealthEvent, confirm: number): HealthFold {
+export const UNKNOWN_HEALTH: Health = {
+  state: "unknown",
+  isUp: undefined,
+  streak: [],
+  failingSinceMs: undefined,
+  slotsWithoutPoll: 0,
+};
+
+export function foldHealth(health: Health, event: HealthEvent, confirm: Confirmation): HealthFold {
   switch (event.kind) {
     case "polled":
       return foldPoll(health, event, confirm);
     case "skipped":
-      return { health: foldSkip(health, event.cause, event.count), wantsConfirmation: false };
+      return settled(foldSkip(health, event.cause, event.count));
     case "paused":
-      return { health: { ...health, streak: [] }, wantsConfirmation: false };
+      return settled({ ...health, ...NO_FAILURES });
     default:
       return event satisfies never;
   }
 }
 
-function foldPoll(
-  health: Health,
-  event: Extract<HealthEvent, { kind: "polled" }>,
-  confirm: number,
-): HealthFold {
+type Polled = Extract<HealthEvent, { kind: "polled" }>;
+
+function foldPoll(health: Health, event: Polled, confirm: Confirmation): HealthFold {
   const outcome = event.outcome;
   switch (outcome.kind) {
     case "ok":
       return settled({ ...UNKNOWN_HEALTH, state: event.isDegraded ? "degraded" : "up", isUp: true });
     case "throttled":
-      return settled({ ...health, state: "throttled", streak: [], slotsWithoutPoll: 0 });
+      return settled({ ...health, state: "throttled", ...NO_FAILURES, slotsWithoutPoll: 0 });
     case "failed": {
       const failure = outcome.reason === "blocked" ? "blocked" : "failed";
-      return foldFailure(health, failure, event.isConfirmed, confirm);
+      return foldFailure(health, failure, event, confirm);
     }
     case "rejected":
       // Without a token the upstream was not asked, unless the token endpoint refuses us.
       if (outcome.reason === "auth" && !event.isConfirmed) return settled(foldSkip(health, "missed", 1));
-      return foldFailure(health, "refused", event.isConfirmed, confirm);
+      return foldFailure(health, "refused", event, confirm);
     case "ours":
       // It says nothing about the upstream: a missed slot.
       return settled(foldSkip(health, "missed", 1));
@@ -87,17 +101,35 @@ function foldPoll(
   }
 }
 
-/** Each further poll makes a wall surer that we are a bot. */
+/** Each further poll makes a wall surer that we are a bot, and so does one that comes soon. */
 const MOST_CONFIRMATIONS_OF_A_WALL = 1;
+const CONFIRMS_A_WALL_IN_MS = 30_000;
 
-function foldFailure(health: Health, failure: Failure, isConfirmed: boolean, confirm: number): HealthFold {
+/**
+ *      ✗ first failure                ✗ a slot that comes meanwhile counts     ✗ down
+ *      |-- sent ------------------------------- over ----------------------------->|
+ *
+ * What lasts for less than `over` is a blip, and pages nobody.
+ */
+function foldFailure(
+  health: Health,
+  failure: Failure,
+  { isConfirmed, sentMs, endedMs }: Polled,
+  { polls, overMs }: Confirmation,
+): HealthFold {
   const isWall = failure === "blocked";
-  const needed = (isWall ? Math.min(confirm, MOST_CONFIRMATIONS_OF_A_WALL) : confirm) + 1;
+  const needed = (isWall ? Math.min(polls, MOST_CONFIRMATIONS_OF_A_WALL) : polls) + 1;
   const streak = isConfirmed
     ? Array.from({ length: needed }, () => failure)
     : [...health.streak, failure].slice(-needed);
-  const seen = { ...health, streak, slotsWithoutPoll: 0 };
-  if (streak.length < needed) return { health: seen, wantsConfirmation: isWall ? "slowly" : "soon" };
+  const failingSinceMs = health.failingSinceMs ?? sentMs;
+  const seen = { ...health, streak, failingSinceMs, slotsWithoutPoll: 0 };
+  const missing = needed - streak.length;
+  const leftMs = isConfirmed || needed === 1 ? 0 : Math.max(0, failingSinceMs + overMs - endedMs);
+  if (missing > 0 || leftMs > 0) {
+    const evenlyMs = leftMs / Math.max(1, missing);
+    return { health: seen, confirmsInMs: isWall ? Math.max(evenlyMs, CONFIRMS_A_WALL_IN_MS) : evenlyMs };
+  }
   return settled(
     streak.every((each) => each === "refused")
       ? { ...seen, state: "unauthorized" }
@@ -114,5 +146,5 @@ function foldSkip(health: Health, cause: SkipCause, count: number): Health {
 }
 
 function settled(health: Health): HealthFold {
-  return { health, wantsConfirmation: false };
+  return { health, confirmsInMs: undefined };
 }

@@ -1,13 +1,7 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
-import {
-  foldHealth,
-  UNKNOWN_HEALTH,
-  type Health,
-  type HealthEvent,
-  type HealthFold,
-} from "../../core/poll/health.ts";
+import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import type { BudgetRestraint, Lease, Ledger } from "../../core/budget/ledger.ts";
@@ -51,14 +45,11 @@ type WaitingSlot = Slot & {
 
 type State =
   | { readonly kind: "idle" }
-  /** After an unconfirmed failure: one more poll after a pace gap, unless a slot comes first. */
+  /** After an unconfirmed failure: one more poll, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
   /** For its lease; before that for a token, where it needs one. */
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
-
-/** A confirmation of being blocked comes no sooner; a slot that comes before is it. */
-const SLOW_CONFIRMATION_MS = 30_000;
 
 /** Of the pauses that an answer may ask for. */
 type Bounds = Pick<BudgetRestraint, "maxPauseMs" | "blindAfterMs">;
@@ -270,18 +261,20 @@ export class Poller {
       const shared = this.#parts.resourceLimits?.share(upstream, bounded) ?? bounded;
       this.#applyAdvice(upstream.budgets, shared, maxPauseMs);
     }
-    const wantsConfirmation = this.#fold({
+    const { clock, ledger } = this.#parts;
+    const endedMs = clock.now();
+    const confirmsInMs = this.#fold({
       kind: "polled",
       outcome: poll.outcome,
       isDegraded: poll.degraded,
       isConfirmed,
+      sentMs: endedMs - poll.durationMs,
+      endedMs,
     });
     // Whoever refused us and said when is not asked before: the first slot after that confirms.
-    if (wantsConfirmation === false || this.#isStopped || this.#isPaused()) return;
-    const { paceGapMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
-    void this.#confirm(
-      wantsConfirmation === "slowly" ? Math.max(paceGapMs, SLOW_CONFIRMATION_MS) : paceGapMs,
-    );
+    if (confirmsInMs === undefined || this.#isStopped || this.#isPaused()) return;
+    const { paceGapMs } = ledger.restraint(this.#upstream.budgets);
+    void this.#confirm(Math.max(paceGapMs, confirmsInMs));
   }
 
   /** Also once it is stopped: the upstream may come back, or be polled by another process, before the pause is over. */
@@ -347,10 +340,11 @@ export class Poller {
     this.#fold({ kind: "skipped", cause, count });
   }
 
-  /** Returns whether a failure is to be confirmed. */
-  #fold(event: HealthEvent): HealthFold["wantsConfirmation"] {
+  /** Returns when a failure is to be confirmed. */
+  #fold(event: HealthEvent): number | undefined {
     const from = this.#health.state;
-    const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
+    const { confirm: polls, confirmOverMs: overMs } = this.#upstream;
+    const { health, confirmsInMs } = foldHealth(this.#health, event, { polls, overMs });
     this.#health = health;
     if (health.state !== from) {
       this.#parts.recorder.record({
@@ -360,7 +354,7 @@ export class Poller {
         atMs: this.#parts.clock.wallNow(),
       });
     }
-    return wantsConfirmation;
+    return confirmsInMs;
   }
 }
 

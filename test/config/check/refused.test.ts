@@ -117,7 +117,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
-    '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
+    '6:12: "defaults.confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "many"',
     '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
@@ -231,7 +231,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "merge-bomb": ["2:38: the file must have at most 100000 values, aliases (*) counted in full"],
   "merge-key": [
     '3:105: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
-    '4:41: "upstreams[1].confirm" must be a whole number from 0 to 10, received "many"',
+    '4:41: "upstreams[1].confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "many"',
     "5:20: a merge key (<<) must have a mapping, such as *ALIAS, or a list of them",
     "6:11: an alias (*) must name an anchor (&) before it",
     "7:18: an alias (*) must not be inside its own anchor",
@@ -445,7 +445,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file), basic, aws, oauth2 or none: true; a key is never written in the config, received a boolean',
     '7:13: "upstreams[1].budget" must be the name of a budget, or a list of names, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
-    '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
+    '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "1"',
     '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',
     '11:13: "upstreams[1].labels" must be a mapping of label names to texts, received "none"',
   ],

@@ -41,11 +41,11 @@ test("every key is described", () => {
 
 test("an editor accepts a variable where a number or a duration is asked for", () => {
   const keys = new Map(keysOf(JSON.parse(configJsonSchemaText())));
-  expect(keys.get(".upstreams.confirm")).toEqual({
+  expect(keys.get(".upstreams.stream.at_most")).toEqual({
     description: expect.any(String),
-    default: 1,
+    default: 64,
     anyOf: [
-      { type: "integer", minimum: 0, maximum: 10 },
+      { type: "integer", minimum: 1, maximum: 1000 },
       { type: "string", pattern: "\\$\\{" },
     ],
   });

@@ -1,20 +1,40 @@
 import { expect, test } from "vitest";
 
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
+import {
+  foldHealth,
+  UNKNOWN_HEALTH,
+  type Confirmation,
+  type Health,
+  type HealthEvent,
+} from "../../../src/core/poll/health.ts";
 import { OK as OK_OUTCOME, outcomeOf, type SkipCause } from "../../../src/core/exchange/outcome.ts";
 import type { Reason } from "../../../src/core/exchange/reasons.ts";
 
-const OK: HealthEvent = { kind: "polled", outcome: OK_OUTCOME, isDegraded: false, isConfirmed: false };
-const SLOW: HealthEvent = { ...OK, isDegraded: true };
-const THROTTLED: HealthEvent = {
+type Polled = Extract<HealthEvent, { kind: "polled" }>;
+
+const OK: Polled = {
   kind: "polled",
-  outcome: { kind: "throttled", reason: "rate" },
+  outcome: OK_OUTCOME,
   isDegraded: false,
   isConfirmed: false,
+  sentMs: 0,
+  endedMs: 0,
 };
+const SLOW: Polled = { ...OK, isDegraded: true };
+const THROTTLED: Polled = { ...OK, outcome: { kind: "throttled", reason: "rate" } };
 
-function failed(reason: Reason, isConfirmed = false): HealthEvent {
-  return { kind: "polled", outcome: outcomeOf(reason), isDegraded: false, isConfirmed };
+function failed(reason: Reason, isConfirmed = false): Polled {
+  return { ...OK, outcome: outcomeOf(reason), isConfirmed };
+}
+
+/** It was sent at `atMs`, and took 100 ms. */
+function failedAt(atMs: number): Polled {
+  return { ...failed("connect"), sentMs: atMs, endedMs: atMs + 100 };
+}
+
+/** As soon as so many have failed. */
+function soon(polls: number): Confirmation {
+  return { polls, overMs: 0 };
 }
 
 function skipped(cause: SkipCause, count = 1): HealthEvent {
@@ -22,7 +42,7 @@ function skipped(cause: SkipCause, count = 1): HealthEvent {
 }
 
 function after(events: readonly HealthEvent[], confirm = 1): Health {
-  return events.reduce((health, event) => foldHealth(health, event, confirm).health, UNKNOWN_HEALTH);
+  return events.reduce((health, event) => foldHealth(health, event, soon(confirm)).health, UNKNOWN_HEALTH);
 }
 
 test("nobody has looked: unknown, and neither up nor down", () => {
@@ -34,9 +54,9 @@ test("a slow ok is degraded, and still up", () => {
 });
 
 test("one failure changes nothing, but asks to be confirmed", () => {
-  const { health, wantsConfirmation } = foldHealth(after([OK]), failed("timeout"), 1);
+  const { health, confirmsInMs } = foldHealth(after([OK]), failed("timeout"), soon(1));
   expect(health).toMatchObject({ state: "up", isUp: true });
-  expect(wantsConfirmation).toBe("soon");
+  expect(confirmsInMs).toBe(0);
 });
 
 test("a confirmed failure is down", () => {
@@ -93,9 +113,9 @@ test("the upstream's own word that it is unavailable needs no confirmation", () 
 });
 
 test("a pause cancels what was to be confirmed", () => {
-  const { health, wantsConfirmation } = foldHealth(after([OK, failed("dns")]), { kind: "paused" }, 1);
-  expect(wantsConfirmation).toBe(false);
-  expect(foldHealth(health, failed("dns"), 1).health.state).toBe("up");
+  const { health, confirmsInMs } = foldHealth(after([OK, failed("dns")]), { kind: "paused" }, soon(1));
+  expect(confirmsInMs).toBeUndefined();
+  expect(foldHealth(health, failed("dns"), soon(1)).health.state).toBe("up");
 });
 
 test("three slots without a completed poll: unknown, and no longer up", () => {
@@ -126,12 +146,45 @@ test("a wall is not our key and not a throttle: it counts against the upstream",
 });
 
 test("a wall is confirmed once and slowly, however many confirmations are configured", () => {
-  const { health, wantsConfirmation } = foldHealth(after([OK], 5), failed("blocked"), 5);
+  const { health, confirmsInMs } = foldHealth(after([OK], 5), failed("blocked"), soon(5));
   expect(health.state).toBe("up");
-  expect(wantsConfirmation).toBe("slowly");
-  expect(foldHealth(health, failed("blocked"), 5)).toMatchObject({
+  expect(confirmsInMs).toBe(30_000);
+  expect(foldHealth(health, failed("blocked"), soon(5))).toMatchObject({
     health: { state: "down", isUp: false },
-    wantsConfirmation: false,
+    confirmsInMs: undefined,
   });
-  expect(foldHealth(after([OK], 0), failed("blocked"), 0).health.state).toBe("down");
+  expect(foldHealth(after([OK], 0), failed("blocked"), soon(0)).health.state).toBe("down");
+});
+
+const OVER_10S = { polls: 1, overMs: 10_000 };
+
+test("what fails for less than it must is no outage, however many polls fail", () => {
+  const first = foldHealth(after([OK]), failedAt(0), OVER_10S);
+  expect(first.confirmsInMs).toBe(9_900);
+  const slot = foldHealth(first.health, failedAt(5_000), OVER_10S);
+  expect(slot.health.state).toBe("up");
+  // What is left of the ten seconds.
+  expect(slot.confirmsInMs).toBe(4_900);
+  const last = foldHealth(slot.health, failedAt(10_000), OVER_10S);
+  expect(last).toMatchObject({ health: { state: "down", isUp: false }, confirmsInMs: undefined });
+});
+
+test("several confirmations are spread over the time that it must fail for", () => {
+  const { health, confirmsInMs } = foldHealth(UNKNOWN_HEALTH, failedAt(0), { polls: 3, overMs: 9_100 });
+  expect(confirmsInMs).toBe(3_000);
+  expect(foldHealth(health, failedAt(3_100), { polls: 3, overMs: 9_100 }).confirmsInMs).toBe(2_950);
+});
+
+test("an ok, a 429 and a pause end the time that it has failed for", () => {
+  const { health } = foldHealth(UNKNOWN_HEALTH, failedAt(0), OVER_10S);
+  for (const event of [OK, THROTTLED, { kind: "paused" } as const]) {
+    const failing = foldHealth(foldHealth(health, event, OVER_10S).health, failedAt(20_000), OVER_10S);
+    expect(failing.health).toMatchObject({ failingSinceMs: 20_000, streak: ["failed"] });
+  }
+});
+
+test("with confirm: 0 the first failure is down, and so is what the upstream says itself", () => {
+  expect(foldHealth(UNKNOWN_HEALTH, failedAt(0), { polls: 0, overMs: 10_000 }).health.state).toBe("down");
+  const said = { ...failedAt(0), isConfirmed: true };
+  expect(foldHealth(UNKNOWN_HEALTH, said, OVER_10S).health.state).toBe("down");
 });

@@ -52,6 +52,7 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
     schedule: every(15_000, name),
     timeoutMs: 10_000,
     confirm: 1,
+    confirmOverMs: 0,
     expect: { status: [200], json: true, maxBodyBytes: 1024 },
     degradedAboveMs: undefined,
     requestIdHeaders: [],

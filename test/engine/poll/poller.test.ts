@@ -105,6 +105,28 @@ test("a slot waits for a lease until the next slot takes its place", async () =>
   expect(recorder.closes()).toBe(true);
 });
 
+test("a blip that is over before it must have failed for long is no outage", async () => {
+  const over10s = { confirmOverMs: 10_000 };
+  const blip = await world((turn) => observed(turn === 1 ? TIMED_OUT : answered(200), 100), {
+    upstream: over10s,
+  });
+  blip.poller.slot("schedule", blip.clock.now());
+  await blip.clock.advance(9_900);
+  expect(blip.recorder.story).toEqual(["schedule failed"]);
+  await blip.clock.advance(5_000);
+  expect(blip.recorder.story).toEqual(["schedule failed", "confirm ok", "unknown -> up"]);
+
+  const outage = await world(() => observed(TIMED_OUT, 100), { upstream: over10s });
+  outage.poller.slot("schedule", outage.clock.now());
+  await outage.clock.advance(5_000);
+  // A slot that comes meanwhile counts, and is not enough.
+  outage.poller.slot("schedule", outage.clock.now());
+  await outage.clock.advance(4_900);
+  expect(outage.recorder.story).toEqual(["schedule failed", "schedule failed"]);
+  await outage.clock.advance(5_000);
+  expect(outage.recorder.story.slice(2)).toEqual(["confirm failed", "unknown -> down"]);
+});
+
 test("a failure is confirmed by a poll one pace gap later, not sooner", async () => {
   const { clock, poller, probe, recorder } = await world(() => observed(TIMED_OUT, 100));
   poller.slot("schedule", clock.now());

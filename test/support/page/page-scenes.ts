@@ -113,7 +113,9 @@ class Recording {
     this.history.record({ kind: "polled", poll });
     this.history.record({ kind: "judged", poll: judged });
     this.polls.push({ endedAtMs: atMs + durationMs, outcome: judged.outcome.kind, durationMs });
-    this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
+    const endedMs = atMs + durationMs;
+    const event = { kind: "polled", outcome, isDegraded: degraded, isConfirmed: false } as const;
+    this.fold({ ...event, sentMs: atMs, endedMs }, endedMs);
   }
 
   skip(cause: SkipCause, count: number, atMs: number): void {
@@ -123,7 +125,7 @@ class Recording {
 
   fold(event: HealthEvent, atMs: number): void {
     const from = this.health.state;
-    this.health = foldHealth(this.health, event, 1).health;
+    this.health = foldHealth(this.health, event, { polls: 1, overMs: 0 }).health;
     if (this.health.state !== from)
       this.history.record({ kind: "health_changed", from, to: this.health.state, atMs });
   }

@@ -1,0 +1,39 @@
+/** How soon an outage is known: its first failure, and those that confirm it. */
+
+import type { Budget, Upstream } from "../config/config.ts";
+import { paceGapMs } from "../budget/leases.ts";
+import { leaseRatesOf } from "./numbers.ts";
+import type { Watched } from "./crowding.ts";
+
+export type ToldDown = {
+  readonly upstream: string;
+  /** The outage begins just before a slot, and is answered at once. */
+  readonly earliestMs: number;
+  /** It begins just after a poll, and each further poll hangs until its timeout. */
+  readonly latestMs: number;
+};
+
+export function toldDown({ budgets, upstreams, fleet }: Watched): readonly ToldDown[] {
+  const gaps = new Map(budgets.map((budget) => [budget.name, gapOf(budget, fleet)]));
+  return upstreams.map((upstream) => {
+    const gapMs = Math.max(0, ...upstream.budgets.map((budget) => gaps.get(budget) ?? 0));
+    return { upstream: upstream.name, ...soonestAndLatest(upstream, gapMs) };
+  });
+}
+
+function gapOf(budget: Budget, fleet: Watched["fleet"]): number {
+  const rates = leaseRatesOf(budget, fleet).map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
+  return paceGapMs(rates);
+}
+
+function soonestAndLatest(
+  { confirm, confirmOverMs, timeoutMs, schedule }: Upstream,
+  gapMs: number,
+): Omit<ToldDown, "upstream"> {
+  const confirmedAfter = (tookMs: number): number => {
+    if (confirm === 0) return tookMs;
+    const evenlyMs = Math.max(0, confirmOverMs - tookMs) / confirm;
+    return tookMs + confirm * (Math.max(gapMs, evenlyMs) + tookMs);
+  };
+  return { earliestMs: confirmedAfter(0), latestMs: schedule.longestGapMs + confirmedAfter(timeoutMs) };
+}

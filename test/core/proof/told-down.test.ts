@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { toldDown } from "../../../src/core/proof/told-down.ts";
+import { sampleBudget, sampleUpstream } from "../../support/samples.ts";
+
+const BUDGET = sampleBudget({ rates: [{ requests: 60, perMs: 60_000, label: "1m" }], share: 0.2 });
+
+/** Every 15 s, with a timeout of 10 s; two requests are 5 s apart. */
+test.each([
+  ["the first failure is enough", 0, 10_000, 0, 25_000],
+  ["a confirmation that comes as soon as the pace allows", 1, 0, 5_000, 40_000],
+  ["a failure that must last", 1, 10_000, 10_000, 40_000],
+  ["one that must last long", 1, 60_000, 60_000, 85_000],
+  ["several confirmations", 3, 10_000, 15_000, 70_000],
+])(
+  "an outage is known after the first poll and those that confirm it: %s",
+  (_, confirm, overMs, earliest, latest) => {
+    const upstream = sampleUpstream({ confirm, confirmOverMs: overMs, timeoutMs: 10_000 });
+    const told = toldDown({ budgets: [BUDGET], upstreams: [upstream] });
+    expect(told).toEqual([{ upstream: upstream.name, earliestMs: earliest, latestMs: latest }]);
+  },
+);
