@@ -82,6 +82,11 @@ export class Pacewatch implements AsyncDisposable {
     return this.#url;
   }
 
+  /** All that it has said so far. */
+  get output(): string {
+    return this.#program.output;
+  }
+
   async scrape(): Promise<Scrape> {
     const startedMs = performance.now();
     const { body: text } = await ask(`${this.#url}/metrics`);

@@ -9,6 +9,15 @@ const HERE = fileURLToPath(new URL("../../", import.meta.url));
 const BUILT = join(tmpdir(), "pacewatch-built");
 const run = promisify(execFile);
 
+/**
+ * What is checked out. What is not committed yet becomes a commit that no branch has; a file that git was never told of is
+ * not in it.
+ */
+export async function shippedHere(): Promise<string> {
+  const { stdout: uncommitted } = await run("git", ["stash", "create"], { cwd: HERE });
+  return await shippedAt(uncommitted.trim() || "HEAD");
+}
+
 /** A folder as `imageCommand` takes it: what a commit ships, built with the dependencies that it names. Kept for the next time. */
 export async function shippedAt(commit: string): Promise<string> {
   const { stdout } = await run("git", ["rev-parse", `${commit}^{tree}`], { cwd: HERE });
