@@ -241,10 +241,12 @@ const LONGEST_EXEMPLAR = 128;
 function exemplarOf(upstream: string, { id, endedAtMs, head }: Poll, seconds: number): Exemplar {
   const requestId = head?.headers.find(({ value }) => value !== undefined)?.value ?? "";
   const known = { poll_id: id, poll_page: `${upstream}#${id}` };
+  const exemplar = { value: seconds, atMs: endedAtMs };
+  // As of most polls: then nothing more is made of it.
+  if (requestId === "") return { ...exemplar, labels: known };
   const labels = { ...known, request_id: requestId };
   const length = Object.entries(labels).flat().join("").length;
-  const isShown = requestId !== "" && length <= LONGEST_EXEMPLAR;
-  return { value: seconds, atMs: endedAtMs, labels: isShown ? ownCopy(labels) : known };
+  return { ...exemplar, labels: length <= LONGEST_EXEMPLAR ? ownCopy(labels) : known };
 }
 
 /** Not connected; no answer in time; answered with an error. */
