@@ -16,12 +16,12 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams, each after a dash (-)',
-    '1:1: unknown key "a": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
+    '1:1: unknown key "a": allowed are …',
     "1:32: the file must have at most 100000 values, aliases (*) counted in full",
-    '2:1: unknown key "b": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
-    '3:1: unknown key "c": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
-    '4:1: unknown key "d": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
-    '5:1: unknown key "e": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
+    '2:1: unknown key "b": allowed are …',
+    '3:1: unknown key "c": allowed are …',
+    '4:1: unknown key "d": allowed are …',
+    '5:1: unknown key "e": allowed are …',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
@@ -35,14 +35,14 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
   ],
   also: [
-    '8:5: unknown key "also" in "upstreams[0]": write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
+    '8:5: unknown key "also" in "upstreams[0]": write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: allowed are …',
   ],
   assertions: [
     '10:19: "upstreams[0].expect.body[0].path" must be a JSON pointer, such as /data/0/id, or "" for the whole body, received "data.id"',
     '11:40: "upstreams[0].expect.body[1]" must have one kind of check, received equals and type: write one entry for each',
     '12:42: "upstreams[0].expect.body[2].max" must be at least min, which is 5, received 1',
     '13:51: "upstreams[0].expect.body[3].max_items" must be at least min_items, which is 2, received 1',
-    '14:26: unknown key "length" in "upstreams[0].expect.body[4]": allowed are path, of, exists, equals, one_of, type, min, max, min_items, max_items, contains, lacks, matches, json_schema',
+    '14:26: unknown key "length" in "upstreams[0].expect.body[4]": allowed are …',
     '15:36: "upstreams[0].expect.body[5].one_of" must be a list of at least one value, received an empty list',
     '16:36: "upstreams[0].expect.body[6].equals" must be a text of at most 256 characters, a number, true or false, received a list',
     '17:34: "upstreams[0].expect.body[7].type" must be one of string, number, integer, boolean, array, object, null, received "text"',
@@ -97,7 +97,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
   defaults: [
-    '3:3: unknown key "name" in "defaults": allowed are base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links',
+    '3:3: unknown key "name" in "defaults": allowed are …',
     '4:11: "defaults.method" must be one of GET, HEAD, POST, PUT, PATCH, OPTIONS, DELETE, received "post"',
     '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
     '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
@@ -118,7 +118,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
     '6:12: "defaults.confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "many"',
-    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are …',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
     '12:46: "upstreams[3].budget" must be the name of a budget, or a list of names, received nothing',
@@ -202,7 +202,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "literal-key-as-a-key": [
     '5:13: "upstreams[0].auth.bearer" must have env or file, received neither',
-    '5:23: unknown key of 31 characters in "upstreams[0].auth.bearer": allowed are env, file',
+    '5:23: unknown key of 31 characters in "upstreams[0].auth.bearer": allowed are …',
   ],
   "literal-key-as-a-name": [
     '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable named here is not set',
@@ -224,7 +224,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are …',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -247,7 +247,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '9:36: "upstreams[5].body" must be one of json, text, form or file, received a string of 5 characters',
     '10:48: "upstreams[6].body.form.a" must be a text (quote numbers), received a number',
     '11:43: "upstreams[7].body.text" must be a text (quote numbers), received a number',
-    '11:46: unknown key "data" in "upstreams[7].body": allowed are json, text, form, file',
+    '11:46: unknown key "data" in "upstreams[7].body": allowed are …',
     '12:43: "upstreams[8].body.file" must be a readable file: there is no such file: missing.json',
     '13:56: "upstreams[9].body.json.api_key" must not contain a key: a key is never written in the config, use a variable such as ${NAME}, or auth',
     '14:33: "upstreams[10].idempotency_key" must be true or false, received "always"',
@@ -282,7 +282,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:5: "notify[3]" must have key, as its kind is telegram',
     '6:41: "notify[3].after" must be a duration from 0s to 1d, such as 2m, received "soon"',
     '7:59: "notify[4].on[0]" must be one of down, up, unauthorized, blocked, throttled, credit_ending, api_ending, offline, config_refused, state_lost, received "fire"',
-    '7:74: unknown key "team" in "notify[4].only": allowed are upstreams, labels',
+    '7:74: unknown key "team" in "notify[4].only": allowed are …',
   ],
   "nul-byte": ["2:4: the file must be UTF-8, received a control character (binary data, or UTF-16?)"],
   "number-from-a-variable": [
@@ -293,7 +293,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:24: "upstreams[0].auth.oauth2.client_secret" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
     '11:18: "upstreams[0].auth.oauth2.scopes[0]" must be a scope without spaces, received a string of 10 characters',
     '12:22: "upstreams[0].auth.oauth2.client_auth" must be one of basic, body, received a string of 6 characters',
-    '13:9: unknown key "timeout" in "upstreams[0].auth.oauth2": allowed are token_url, client_id, client_secret, scopes, parameters, client_auth, budget, ca_file',
+    '13:9: unknown key "timeout" in "upstreams[0].auth.oauth2": allowed are …',
     '16:16: "upstreams[1].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
     '21:41: "upstreams[1].auth.oauth2.client_secret" must have env or file, received both',
     '22:36: "upstreams[1].auth.oauth2.parameters.client_id" is set by Pacewatch itself',
@@ -308,10 +308,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "other-words": [
     '3:5: "upstreams[0]" must have every or cron, received neither',
     '3:5: "upstreams[0].base_url" is missing: it must be an http:// or https:// URL',
-    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
-    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
+    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are …',
+    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are …',
     '4:95: "upstreams[1].cron" must be a cron expression: it must have no time zone in it: set time_zone beside it, received "CRON_TZ=Europe/Berlin 0 9 * * *"',
-    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
+    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are …',
     '6:121: "upstreams[3].time_zone" must be the name of a time zone, such as Europe/Berlin, received "Europe/Bonn"',
   ],
   "own-header": [
@@ -426,12 +426,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '13:77: "upstreams[9].values[0].of" must not be set where header is',
     '14:74: "upstreams[10].expect.body[0].of" must be one of last, first, joined, received "middle"',
   ],
-  "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each',
-  ],
-  "unknown-section": [
-    '2:1: unknown key "metrics": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
-  ],
+  "unknown-key": ['8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are …'],
+  "unknown-section": ['2:1: unknown key "metrics": allowed are …'],
   "unquoted-variable": [
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',
   ],
@@ -468,9 +464,21 @@ async function readFaults(name: string): Promise<readonly string[]> {
   );
 }
 
+/** Which keys a section allows is said by the schema; how a fault lists them is pinned once, below. */
+function withoutAllowedKeys(fault: string): string {
+  return fault.replace(/(unknown key .*allowed are ).*/, "$1…");
+}
+
 describe("a config is refused with every fault and its place", () => {
   test.each(Object.keys(REFUSED))("%s", async (name) => {
-    expect(await faultsOf(name)).toEqual(REFUSED[name]);
+    const faults = await faultsOf(name);
+    expect(faults.map(withoutAllowedKeys)).toEqual(REFUSED[name]);
+  });
+
+  test("an unknown key is told with all keys that may stand there", async () => {
+    expect(await faultsOf("defaults")).toContain(
+      '3:3: unknown key "name" in "defaults": allowed are base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links',
+    );
   });
 
   test("each file there is listed here", () => {
