@@ -52,8 +52,6 @@ export async function build(
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
   const quotas = new Quotas(clock, store?.standing.quotas);
-  // After the last poll, before the state file is closed.
-  stack.defer(() => quotas.calendar.settle());
   let fleet: AppFleet | undefined;
   const pauses = new UpstreamPauses(clock, store?.standing.pauses, (upstream, record) => {
     fleet?.tellPause(upstream, record.pausedUntilMs - clock.wallNow());
@@ -63,12 +61,18 @@ export async function build(
   if (opened.kind === "refused") return opened;
   const { ledger } = opened.what;
   const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
-  const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
+  const homes = [...(store === undefined ? [] : [store]), ...opened.what.homes];
+  const journaled = homes.length === 0 ? undefined : new JournaledLedger(ledger, homes, clock);
+  // After the last poll, before the state file is closed.
+  stack.defer(async () => {
+    quotas.calendar.settle();
+    await journaled?.written();
+  });
   const notify = new AppNotify(config, { ...parts, store });
   const { notifier } = notify;
   const polling = new AppPolling(config, {
     ...parts,
-    ledger: pollLedger,
+    ledger: journaled ?? ledger,
     quotas,
     pauses,
     store,
@@ -167,7 +171,7 @@ async function openLedger(
 ): Promise<Opened<OpenedLedger>> {
   if (config.fleet === undefined) {
     const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.records);
-    return { kind: "opened", what: { ledger, fleet: undefined } };
+    return { kind: "opened", what: { ledger, homes: [], fleet: undefined } };
   }
   const { openFleet } = await import("./fleet.ts");
   return openFleet(config, config.fleet, parts, stack);

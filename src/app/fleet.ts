@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { RedisFleetBoard } from "../adapters/redis/board.ts";
 import { Redis } from "../adapters/redis/connection.ts";
+import type { NoteHome } from "../core/budget/journal.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Quotas } from "../core/budget/quotas.ts";
 import type { BudgetRecord } from "../core/budget/record.ts";
@@ -39,6 +40,8 @@ export type FleetParts = KeyParts & {
 
 export type OpenedLedger = {
   readonly ledger: RunningLedger;
+  /** What is used of quotas is written here too. */
+  readonly homes: readonly NoteHome[];
   /** Undefined where this process is the only one. */
   readonly fleet: OpenedFleet | undefined;
 };
@@ -77,7 +80,7 @@ export async function openFleet(
   const ledger = new FleetLedger(config, { fleet, board, holdings, clock, quotas, records, onBug });
   const join = (replica: Replica): AppFleet =>
     new AppFleet({ ...parts, fleet, redis, board, ledger, account, holdings, replica });
-  return { kind: "opened", what: { ledger, fleet: { holdings, join } } };
+  return { kind: "opened", what: { ledger, homes: [ledger.counts], fleet: { holdings, join } } };
 }
 
 /** Redis is asked at most this often, however often a page is loaded. */

@@ -253,15 +253,14 @@ function ownQuotaOf(
 ): OwnQuota {
   const { quotas } = ledger;
   const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
-  const { used: own = 0, buckets } = quotas.of(quota.budget, quota.of);
-  const used = ledger.usedOf(quota) ?? own;
+  const { used = 0, buckets } = quotas.of(quota.budget, quota.of);
   const aheadMs = nowMs - quotas.calendar.now();
   // It ends where one more request of the dearest has no room.
   const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
   const burns = quotaBurns({ ...proof.quota, most }, { used, buckets, replicas }, nowMs - aheadMs);
   const standing = quotaStanding(quotas, quota, proof, nowMs);
   return {
-    standing: standing && { ...standing, used: used / unit, forecast: proof.scheduled / unit },
+    standing: standing && { ...standing, forecast: proof.scheduled / unit },
     burns: burns.map((burn) => ({ ...burn, emptyAtMs: burn.emptyAtMs && burn.emptyAtMs + aheadMs })),
   };
 }

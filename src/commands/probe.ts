@@ -72,7 +72,9 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const store = await openCounts(config, log);
   stack.defer(() => store?.close());
   const own = new LocalLedger(config, clock, new Quotas(clock, store?.standing.quotas));
-  const ledger = store === undefined ? own : new JournaledLedger(own, store, clock);
+  const journaled = store && new JournaledLedger(own, [store], clock);
+  stack.defer(async () => void (await journaled?.written()));
+  const ledger = journaled ?? own;
   const parts = { environment, keys, clock, log, names: new NameResolver({ clock }) };
   const queue = new LeaseQueue(ledger, clock, onBug);
   const largeAnswers = stack.use(new LargeAnswers(clock));

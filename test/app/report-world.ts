@@ -144,7 +144,7 @@ export function live(
     if (atMs % DAY_MS === 0) file.write({ ...buffer.take(Infinity), nowMs });
   }
   const reply = file.write({ ...buffer.take(Infinity), nowMs });
-  if (reply.kind !== "written") throw new Error(reply.trouble);
+  if (reply.kind !== "written") throw new Error(reply.trouble.says);
   file.close();
   return ledger;
 }

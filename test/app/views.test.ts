@@ -188,7 +188,9 @@ test("a budget is shown with its pause by the wall clock, and with what all who 
   const view = (): unknown => [...metricsView({ ...shown, clock, ledger, reload }).budgets][0];
   expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });
   ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
-  ledger.usedOf = () => 70;
+  const count = ledger.quotas.of("api", "requests");
+  count.end(count.send(1), 1);
+  count.elsewhere = 69;
   expect(view()).toMatchObject({ pausedUntilWallMs: clock.wallNow() + 60_000, quota: { used: 70 } });
 });
 

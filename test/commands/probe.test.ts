@@ -193,7 +193,8 @@ test("a limit whose window the daemon has learned is told with it, from the stat
   const [family] = adviceIn(head, 0, (text) => text).advice.families;
   const learned = { key: `${family?.key} `, limit: 60, perMs: 60_000, from: "resets" } as const;
   const store = await openState();
-  store.keepRecord("email", { ...NOTHING_HELD, windows: [learned] });
+  const record = { ...NOTHING_HELD, windows: [learned] };
+  void store.write([{ kind: "budget", budget: "email", record }]);
   await store.close();
   const { out } = await probing({ url: server.url, share: "50%\nstate: { path: state.db }" });
   expect(out).toContain("60 requests per 1m");

@@ -205,7 +205,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("unsent");
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
-    expect(world.ledger.usedOf({ budget: "api", of: "requests" })).toBe(2);
+    expect(world.ledger.quotas.of("api", "requests").used).toBe(2);
     expect(world.ledger.restraint(["api"]).isQuotaSpent).toBe(true);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
@@ -216,7 +216,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
   const spend = { most: 400, perMs: 7_200_000, onExhaust: "stop" } as const;
   test("reserves the most that a request may cost, and charges what it did; nothing for one that was not sent", async () => {
     await using world = await warmWorld(openWorld, [{ price, spend }]);
-    const used = (): number | undefined => world.ledger.usedOf({ budget: "api", of: "money" });
+    const used = (): number | undefined => world.ledger.quotas.of("api", "money").used;
     const cheap = await takeFor(world, 100);
     expect(used()).toBe(100);
     cheap.settle("answered");
@@ -249,7 +249,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const dear = await takeFor(world, 60);
     dear.settle("answered");
     dear.charge(500);
-    expect(world.ledger.usedOf({ budget: "api", of: "money" })).toBe(840);
+    expect(world.ledger.quotas.of("api", "money").used).toBe(840);
     await world.advance(5_000);
     expect(world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
     expect(world.ledger.take(["api"]).kind).toBe("granted");
@@ -284,7 +284,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world, "api", "model")).settle("unsent");
     await world.advance(10);
     expect([...told].sort()).toEqual(["api", "model"]);
-    expect(world.ledger.usedOf({ budget: "model", of: "requests" })).toBe(0);
+    expect(world.ledger.quotas.of("model", "requests").used).toBe(0);
     expect(world.ledger.state("model")).toMatchObject({ rates: [{ leases: 0 }] });
     await world.advance(10_000);
     (await takeInTurn(world, "model", "api")).settle("answered");

@@ -10,7 +10,7 @@ import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
-import { samplePoll, sampleQuotaRow } from "../support/samples.ts";
+import { samplePoll, sampleQuotaNote } from "../support/samples.ts";
 import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
@@ -185,7 +185,7 @@ async function leaveQuotas(path: string, nowMs: number): Promise<void> {
   }
   const hour = Math.floor(nowMs / HOUR_MS);
   for (let ago = 30; ago > 0; ago -= 1)
-    store.keepQuota(sampleQuotaRow({ budget: "email", hour: hour - ago, requests: 60 }));
+    void store.write([sampleQuotaNote({ budget: "email", hour: hour - ago, requests: 60 })]);
   await store.close();
 }
 

@@ -66,13 +66,14 @@ function life(): unknown {
   const clock = new VirtualClock({ wallMs: 1_790_000_000_000 });
   const upstream = sampleUpstream({ name: "hostile" });
   const config = sampleConfig({ upstreams: [upstream] });
-  const file = { keepQuota: mute, keepRecord: mute, written: () => Promise.resolve() };
-  const ledger = new JournaledLedger(new LocalLedger(config, clock), file, clock);
+  const file = { write: () => Promise.resolve(true) };
+  const ledger = new JournaledLedger(new LocalLedger(config, clock), [file], clock);
   const buffer = new StateBuffer({
     polls: 1,
     incidents: 1,
     value_hours: 1,
     quota_hours: 1,
+    lost_hours: 1,
     budget_records: 1,
     upstream_records: 1,
     notifications: 1,

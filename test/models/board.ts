@@ -4,8 +4,8 @@ import type {
   Claimed,
   ClaimedBudget,
   ClaimRequest,
-  Drawn,
-  DrawRequest,
+  Counted,
+  CountRequest,
   Granted,
   News,
   ReleaseRequest,
@@ -277,26 +277,19 @@ export class BoardModel {
     );
   }
 
-  draw({ quota, name, limit, oldestHour, used, upTo }: DrawRequest): Drawn {
+  count({ quota, name, oldestHour, counts: told }: CountRequest): Counted {
     const key = JSON.stringify(quota);
     const counts = this.#counts.get(key) ?? new Map<string, number>();
     this.#counts.set(key, counts);
-    const field = (hour: number): string => `${hour} ${name}`;
-    for (const { hour, count, drawn } of used) {
-      const before = counts.get(field(hour)) ?? 0;
-      counts.set(field(hour), drawn === before ? count : Math.max(before, count));
+    for (const { hour, from, to } of told) {
+      const before = counts.get(`${hour} ${name}`) ?? 0;
+      counts.set(`${hour} ${name}`, from === before ? to : Math.max(before, to));
     }
     for (const each of counts.keys()) if (Number.parseInt(each, 10) < oldestHour) counts.delete(each);
-    const total = (): number => [...counts.values()].reduce((sum, count) => sum + count, 0);
-    for (const [hour, most] of upTo) {
-      const before = counts.get(field(hour)) ?? 0;
-      const more = Math.min(most - before, limit - total());
-      if (more > 0) counts.set(field(hour), before + more);
-    }
     const own = [...counts].filter(([each]) => each.slice(each.indexOf(" ") + 1) === name);
     return {
       own: new Map(own.map(([each, count]) => [Number.parseInt(each, 10), count])),
-      total: total(),
+      total: [...counts.values()].reduce((sum, count) => sum + count, 0),
     };
   }
 }

@@ -85,7 +85,7 @@ export class VirtualBoards {
       beat: (request) => ask((board, time) => board.beat(time, request)),
       claim: (request) => ask((board, time) => board.claim(time, request)),
       release: async (request) => (await ask((board, time) => board.release(time, request))) === true,
-      draw: (request) => ask((board) => board.draw(request)),
+      count: (request) => ask((board) => board.count(request)),
       tell: async (news) => (await ask((board, time) => board.tell(time, news))) === true,
       records: () => ask((board) => board.records()),
     };
@@ -204,7 +204,7 @@ export class SmallReplica {
       pause: () => {},
       wants: () => undefined,
       granted: () => {},
-      drawAhead: () => Promise.resolve(),
+      hearCounts: () => Promise.resolve(),
       records: function* () {},
     };
   }

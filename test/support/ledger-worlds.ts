@@ -49,9 +49,6 @@ export function holderOf(config: Config): {
 export function holderWorld(config: Config): Promise<LedgerWorld> {
   const { clock, holdings, ledger } = holderOf(config);
   for (const { name } of config.budgets) ledger.begin(name, ledger.claimOf(name).coldMs, undefined);
-  // As its beats do it.
-  const drawOn = (): void => void clock.after(500, () => void ledger.drawAhead().then(drawOn));
-  drawOn();
   return Promise.resolve(worldOf(clock, claiming(ledger, holdings)));
 }
 

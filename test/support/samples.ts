@@ -5,6 +5,7 @@ import type { Advice } from "../../src/core/advice/advice.ts";
 import type { AdvertisedLimit } from "../../src/core/advice/limits.ts";
 import type { Price } from "../../src/core/config/price.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
+import type { Note } from "../../src/core/budget/journal.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { Stream } from "../../src/core/exchange/stream.ts";
@@ -369,6 +370,10 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       },
     ],
   });
+}
+
+export function sampleQuotaNote(changes: Partial<QuotaRow> = {}): Note {
+  return { kind: "quota", row: sampleQuotaRow(changes) };
 }
 
 /** All of them are confirmed. */

@@ -15,8 +15,8 @@ import type {
   BeatRequest,
   Claimed,
   ClaimRequest,
-  Drawn,
-  DrawRequest,
+  Counted,
+  CountRequest,
   FleetBoard,
   LiveSession,
   News,
@@ -32,7 +32,7 @@ export type RedisFleetOptions = { readonly prefix: string; readonly clock?: stri
 const BOARD_VERSION = 1;
 
 const LUA = new URL("board/", import.meta.url);
-type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
+type Call = "beat" | "claim" | "release" | "tell" | "records" | "count";
 
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
@@ -57,7 +57,7 @@ export class RedisFleetBoard implements FleetBoard {
       release: script("release", "enter"),
       tell: script("tell", "enter"),
       records: script("records"),
-      draw: script("draw"),
+      count: script("count"),
     };
   }
 
@@ -98,12 +98,12 @@ export class RedisFleetBoard implements FleetBoard {
     return this.#ask("records", {}, (answer) => answer.get("records", pairs(text)));
   }
 
-  draw(request: DrawRequest): Promise<Drawn | undefined> {
-    const read = (answer: Row): Drawn => ({
+  count(request: CountRequest): Promise<Counted | undefined> {
+    const read = (answer: Row): Counted => ({
       own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
       total: answer.get("total", digits),
     });
-    return this.#ask("draw", request, read, [
+    return this.#ask("count", request, read, [
       `${this.#place}:quota:${request.quota.of}:${request.quota.budget}`,
     ]);
   }

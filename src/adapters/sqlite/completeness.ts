@@ -26,8 +26,9 @@ export class Completeness {
     }
   }
 
-  tell(isComplete: boolean): void {
-    if (this.#told === isComplete) return;
+  /** Returns whether it is told. */
+  tell(isComplete: boolean): boolean {
+    if (this.#told === isComplete) return true;
     try {
       const file = openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
       try {
@@ -37,8 +38,10 @@ export class Completeness {
         closeSync(file);
       }
       this.#told = isComplete;
+      return true;
     } catch {
       // A disk that refuses even this is in trouble that was told already.
+      return false;
     }
   }
 }

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { KeptQuotas } from "../../core/budget/quota.ts";
 import { allUsed, Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
-import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
+import type { OpenReply, Restored, StateBatch, Trouble, WriteReply } from "./messages.ts";
 import {
   headerOf,
   inodeOf,
@@ -67,8 +67,8 @@ export class StateFile {
       const lostAtMs = isLost ? nowMs : lastMovedAsideMs(this.#path);
       if (trouble === undefined && isLost) writeQuotas(connection, restored.standing.quotas);
       if (trouble === undefined) this.#completeness.tell(true);
-      else this.#lack();
-      return { kind: "opened", restored, lostAtMs, trouble, notes };
+      const told = trouble === undefined ? undefined : { says: trouble, isNoted: this.#lack() };
+      return { kind: "opened", restored, lostAtMs, trouble: told, notes };
     } catch (error) {
       this.close();
       return { kind: "refused", faults: [this.#refusalOf(error)] };
@@ -193,9 +193,9 @@ export class StateFile {
     return { ...connection, restored: { ...restored, standing: { ...restored.standing, quotas } } };
   }
 
-  #lack(): void {
+  #lack(): boolean {
     this.#incompleteFor = WHOLE_AFTER_BATCHES;
-    this.#completeness.tell(false);
+    return this.#completeness.tell(false);
   }
 
   /** The batch is written already: a failure here is reported with the next one. */
@@ -208,11 +208,11 @@ export class StateFile {
   }
 
   /** On a full disk the file stays open: nobody else may take it meanwhile. */
-  #fail(error: unknown): string {
-    this.#lack();
+  #fail(error: unknown): Trouble {
+    const isNoted = this.#lack();
     const { kind, says } = troubleOf(error);
     if (kind !== "full") this.close();
-    return says;
+    return { says, isNoted };
   }
 
   #refusalOf(error: unknown): string {

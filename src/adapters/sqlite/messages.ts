@@ -22,6 +22,12 @@ export type StateRequest =
   | { readonly kind: "columns"; readonly question: ColumnsQuestion }
   | { readonly kind: "close" };
 
+export type Trouble = {
+  readonly says: string;
+  /** The next start will know that counts are missing, and counts quotas as used. */
+  readonly isNoted: boolean;
+};
+
 export type OpenReply =
   | {
       readonly kind: "opened";
@@ -29,7 +35,7 @@ export type OpenReply =
       /** A damaged file was moved aside then, with what it knew; undefined if none is there. */
       readonly lostAtMs: number | undefined;
       /** Why it cannot be written now; undefined if it can. */
-      readonly trouble: string | undefined;
+      readonly trouble: Trouble | undefined;
       /** Each is one line of the log. */
       readonly notes: readonly string[];
     }
@@ -37,4 +43,4 @@ export type OpenReply =
 
 export type WriteReply =
   | { readonly kind: "written"; readonly notes: readonly string[] }
-  | { readonly kind: "failed"; readonly trouble: string; readonly notes: readonly string[] };
+  | { readonly kind: "failed"; readonly trouble: Trouble; readonly notes: readonly string[] };

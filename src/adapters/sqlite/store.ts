@@ -4,8 +4,8 @@ import type { Recorder } from "../../core/poll/ports.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 import { SteadyCalendar } from "../../core/time/steady-calendar.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { QuotaRow } from "../../core/budget/quota.ts";
-import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
+import type { Note } from "../../core/budget/journal.ts";
+import type { PauseRecord } from "../../core/budget/record.ts";
 import type { Notified } from "../../core/notify/transitions.ts";
 import type {
   ColumnsQuestion,
@@ -17,7 +17,7 @@ import type {
 import type { Opened } from "../../core/config/opened.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
-import type { OpenReply, StateBatch } from "./messages.ts";
+import type { OpenReply, StateBatch, Trouble } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
 import { budgetRow, notifiedRow, pauseRow, quotaRow, receiverRow, rowsOf } from "./tables.ts";
 import type { Died } from "../thread.ts";
@@ -60,8 +60,10 @@ export class SqliteStateStore implements StateStore {
   #isUp = true;
   /** Trouble may leave us with a new file: then all rows are written again. */
   #keepsAll = false;
+  /** Whether the next start will know that the file lacks what comes while it is down. */
+  #isLackNoted = false;
   /** Those who wait until what is counted now is in the file. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: ((isKept: boolean) => void)[] = [];
   #isClosing = false;
   #rest = new AbortController();
   readonly #ended: Promise<void>;
@@ -111,17 +113,15 @@ export class SqliteStateStore implements StateStore {
     return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
   }
 
-  keepQuota(row: QuotaRow): void {
-    this.#buffer.put(quotaRow(row));
-  }
-
-  keepRecord(budget: string, record: BudgetRecord): void {
-    this.#buffer.put(budgetRow(budget, record));
+  write(notes: readonly Note[]): Promise<boolean> {
+    for (const note of notes)
+      this.#buffer.put(note.kind === "quota" ? quotaRow(note.row) : budgetRow(note.budget, note.record));
+    return this.#written();
   }
 
   readonly keepPause = (upstream: string, record: PauseRecord): void => {
     this.#buffer.put(pauseRow(upstream, record));
-    void this.written();
+    void this.#written();
   };
 
   keepNotified(notified: Notified): void {
@@ -136,9 +136,10 @@ export class SqliteStateStore implements StateStore {
     this.#readStanding = read;
   }
 
-  written(): Promise<void> {
-    if (!this.#isUp || this.#isClosing) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /** While it is down, nobody waits: whoever must not go on without it asks again. */
+  #written(): Promise<boolean> {
+    if (!this.#isUp || this.#isClosing) return Promise.resolve(!this.#isClosing && this.#isLackNoted);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#waiting.push(resolve);
     this.#rest.abort();
     return promise;
@@ -150,7 +151,7 @@ export class SqliteStateStore implements StateStore {
     this.#rest.abort();
     const { clock, thread } = this.#parts;
     if ((await within(CLOSE_AT_MOST_MS, this.#ended, clock)) !== LATE) return;
-    this.#goDown("did not answer");
+    this.#goDown({ says: "did not answer", isNoted: false });
     thread.abandon();
   }
 
@@ -174,7 +175,7 @@ export class SqliteStateStore implements StateStore {
       const waiting = this.#waiting.length;
       const batch = this.#nextBatch();
       isWritten = batch === undefined || (await this.#write(batch));
-      this.#release(waiting);
+      if (isWritten) this.#release(waiting, true);
       if (isWritten) this.#goUp();
     } while (
       isWritten &&
@@ -192,7 +193,7 @@ export class SqliteStateStore implements StateStore {
 
   #putAll({ quotas, budgets, pauses, notifications }: Standing): void {
     for (const row of rowsOf(quotas)) this.#buffer.put(row);
-    for (const [budget, record] of budgets) this.keepRecord(budget, record);
+    for (const [budget, record] of budgets) this.#buffer.put(budgetRow(budget, record));
     for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
     for (const [receiver, sinceMs] of notifications.since) this.keepReceiver(receiver, sinceMs);
     for (const notified of notifications.notified) this.keepNotified(notified);
@@ -201,7 +202,8 @@ export class SqliteStateStore implements StateStore {
   async #write(batch: StateBatch): Promise<boolean> {
     const { clock, thread } = this.#parts;
     const answer = thread.write(batch);
-    if ((await within(STUCK_AFTER_MS, answer, clock)) === LATE) this.#goDown("does not answer");
+    if ((await within(STUCK_AFTER_MS, answer, clock)) === LATE)
+      this.#goDown({ says: "does not answer", isNoted: false });
     const reply = await answer;
     // While it runs, a damaged file is all that it has a note about.
     if (reply.kind !== "died" && reply.notes.length > 0) this.lostAtMs = clock.wallNow();
@@ -216,19 +218,20 @@ export class SqliteStateStore implements StateStore {
         return false;
       case "died":
         this.#buffer.giveUp(batch);
-        this.#goDown(`cannot be kept: ${whyDied(reply)}`);
+        this.#goDown({ says: `cannot be kept: ${whyDied(reply)}`, isNoted: reply.isNoted });
         return false;
       default:
         return reply satisfies never;
     }
   }
 
-  #goDown(trouble: string): void {
+  #goDown({ says: trouble, isNoted }: Trouble): void {
     const { log, path } = this.#parts;
     this.#keepsAll = true;
     const wasUp = this.#isUp;
     this.#isUp = false;
-    this.#release(this.#waiting.length);
+    this.#isLackNoted = isNoted;
+    this.#release(this.#waiting.length, isNoted);
     if (!wasUp) return;
     log.error(
       { path, trouble },
@@ -240,14 +243,14 @@ export class SqliteStateStore implements StateStore {
     if (this.#isUp) return;
     this.#isUp = true;
     // Nobody waited for requests that were granted during this batch: they are not in the file yet.
-    void this.written();
+    void this.#written();
     const { log, path } = this.#parts;
     log.info({ path, lost: this.#buffer.takeLost() }, "the state file can be written again");
   }
 
   /** The first of those who wait: whoever came later waits for what was not in the batch. */
-  #release(count: number): void {
-    for (const resolve of this.#waiting.splice(0, count)) resolve();
+  #release(count: number, isKept: boolean): void {
+    for (const resolve of this.#waiting.splice(0, count)) resolve(isKept);
   }
 
   #tell(notes: readonly string[]): void {

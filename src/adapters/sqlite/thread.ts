@@ -2,15 +2,17 @@ import { type Died, Thread } from "../thread.ts";
 import { Completeness } from "./completeness.ts";
 import type { ColumnsQuestion } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
-import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages.ts";
+import type { OpenReply, StateBatch, StateRequest, Trouble, WriteReply } from "./messages.ts";
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
+
+/** It may have written the batch or not. */
+export type DiedWriting = Died & Pick<Trouble, "isNoted">;
 
 /** Runs the database. One request after the other; each may take as long as the disk does. */
 export interface StateThread {
   open(nowMs: number): Promise<OpenReply | Died>;
-  /** One that died may have written it or not. */
-  write(batch: StateBatch): Promise<WriteReply | Died>;
+  write(batch: StateBatch): Promise<WriteReply | DiedWriting>;
   /** Undefined where it cannot tell. */
   columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   close(): Promise<void>;
@@ -34,10 +36,10 @@ export class SqliteThread implements StateThread {
     return this.#ask({ kind: "open", nowMs });
   }
 
-  async write(batch: StateBatch): Promise<WriteReply | Died> {
+  async write(batch: StateBatch): Promise<WriteReply | DiedWriting> {
     const reply = await this.#ask<WriteReply>({ kind: "write", batch });
-    if (reply.kind === "died") new Completeness(this.#path).tell(false);
-    return reply;
+    if (reply.kind !== "died") return reply;
+    return { ...reply, isNoted: new Completeness(this.#path).tell(false) };
   }
 
   async columns(question: ColumnsQuestion): Promise<Columns | undefined> {

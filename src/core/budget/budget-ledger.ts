@@ -4,7 +4,6 @@ import type { Concern, Why } from "./concern.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
-import type { QuotaCount } from "./quota.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
@@ -110,22 +109,18 @@ export class BudgetLedger {
     this.leases.grant(nowMs);
     this.#restraint.sent(1);
     const { name } = this.budget;
-    const draw = (count: QuotaCount, units: number): ((taken: number) => void) => {
-      const request = count.send(units);
-      return (taken) => count.end(request, taken);
-    };
-    const draws = this.#quotas.drawsOf(name, mostCost);
-    const [endRequest, endSpend] = draws.map(({ count, units }) => draw(count, units));
+    const requests = this.#quotas.of(name, "requests");
+    const request = requests.send(1);
+    const reserved = mostCost > 0 ? this.#quotas.of(name, "money").send(mostCost) : undefined;
     return {
       settle: (settlement, settledMs) => {
-        endRequest?.(settlement === "unsent" ? 0 : 1);
+        requests.end(request, settlement === "unsent" ? 0 : 1);
         this.leases.settle(settlement, settledMs);
         if (settlement === "unsent") this.#restraint.sent(-1);
       },
       charge: (cost) => {
-        if (endSpend !== undefined) endSpend(cost);
-        // By its price it was to cost nothing, so nothing was reserved.
-        else if (cost > 0) draw(this.#quotas.of(name, "money"), 0)(cost);
+        // Nothing was reserved where by its price it was to cost nothing.
+        if (reserved !== undefined || cost > 0) this.#quotas.of(name, "money").end(reserved, cost);
       },
     };
   }
@@ -201,8 +196,7 @@ export class BudgetLedger {
   }
 
   #isSpent(mostCost: number): boolean {
-    const draws = this.#quotas.drawsOf(this.budget.name, mostCost);
-    return draws.some(({ count, units }) => !count.hasRoomFor(units));
+    return !this.#quotas.hasRoomFor(this.budget.name, mostCost);
   }
 
   #capOf(rate: Rate, nowMs: number): number {

@@ -6,7 +6,6 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Whose, Why } from "./concern.ts";
 import type { KnownLimit } from "./learned-windows.ts";
-import type { QuotaKey } from "./quota.ts";
 import type { Quotas } from "./quotas.ts";
 import type { BudgetRecord } from "./record.ts";
 
@@ -28,11 +27,11 @@ export interface Ledger {
 export interface RunningLedger extends Ledger {
   /** At once: whatever it asks of others, it has asked before. */
   take(budgets: readonly string[], mostCost?: number): LeaseDecision;
+  /** What stands against such a lease now; undefined where `take` would grant it. */
+  waitFor(budgets: readonly string[], mostCost?: number): Wait | undefined;
   state(budget: string): BudgetState | undefined;
-  /** This process counts there what it sends. */
+  /** What this process sends is counted there, beside what others do who share a quota. */
   readonly quotas: Quotas;
-  /** All who share it have used so much of this quota; undefined where there is none. */
-  usedOf(quota: QuotaKey): number | undefined;
   /** What must outlive this process; undefined for an unknown budget. */
   record(budget: string): BudgetRecord | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */

@@ -9,6 +9,7 @@ import {
   type RunningLedger,
   type Settlement,
   strictest,
+  type Wait,
 } from "./ledger.ts";
 import { alsoHeld, type Concern, concernOf, type Whose } from "./concern.ts";
 import type { Clock } from "../time/clock.ts";
@@ -16,7 +17,6 @@ import type { Moment } from "../time/moment.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
-import type { QuotaKey } from "./quota.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
 import type { Needs } from "./signals.ts";
@@ -72,9 +72,9 @@ export class LocalLedger implements RunningLedger {
 
   take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
     const nowMs = this.#clock.now();
-    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
-    const wait = longestWait(ledgers.map((ledger) => ledger.waitFor(nowMs, mostCost)));
+    const wait = this.waitFor(budgets, mostCost);
     if (wait !== undefined) return wait;
+    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
     const grants = ledgers.map((ledger) => ledger.grant(nowMs, mostCost));
     const onSettled = (settlement: Settlement): void => {
       for (const grant of grants) grant.settle(settlement, this.#clock.now());
@@ -84,6 +84,11 @@ export class LocalLedger implements RunningLedger {
       for (const grant of grants) grant.charge(cost);
     };
     return { kind: "granted", lease: leaseOf(onSettled, onCharged) };
+  }
+
+  waitFor(budgets: readonly string[], mostCost: number = 0): Wait | undefined {
+    const nowMs = this.#clock.now();
+    return longestWait(budgets.map((budget) => this.#get(budget, "take a lease").waitFor(nowMs, mostCost)));
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
@@ -133,10 +138,6 @@ export class LocalLedger implements RunningLedger {
   restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
     const nowMs = this.#clock.now();
     return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, mostCost)));
-  }
-
-  usedOf({ budget, of }: QuotaKey): number | undefined {
-    return this.quotas.of(budget, of).used;
   }
 
   onChange(listener: (budget: string) => void): void {

@@ -48,6 +48,8 @@ export class QuotaCount {
   readonly #onChanged: (row: QuotaRow) => void;
   #limit: Quota | undefined;
   readonly #byHour: Map<number, number>;
+  /** Others who share the quota count so much beside. */
+  elsewhere = 0;
   /** This process sent these of them. */
   readonly #ownByHour = new Map<number, number>();
   /** These of them were in flight when an earlier process was killed. */
@@ -122,29 +124,34 @@ export class QuotaCount {
     return [...this.#byHour.keys()].map((hour) => this.#rowOf(hour));
   }
 
-  /** A request counts at once, and is unconfirmed until it ends. */
-  send(units: number): OpenRequest {
-    const hour = hourOf(this.#nowMs());
-    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
-    const request = { units, hour };
+  /**
+   * A request counts at once, and is unconfirmed until it ends. Where there is no limit it counts when it ends, and
+   * nothing is kept of it until then.
+   */
+  send(units: number): OpenRequest | undefined {
+    if (this.#limit === undefined) return undefined;
+    const request = { units, hour: this.#hour() };
     this.#open.add(request);
-    this.#add(hour, units);
-    this.#changed(hour);
+    this.#add(request.hour, units);
+    this.#changed(request.hour);
     return request;
   }
 
-  /** Another process counted at least so many in this hour, those of this one included. */
-  raise(hour: number, atLeast: number): void {
-    if ((this.#byHour.get(hour) ?? 0) >= atLeast) return;
-    this.#byHour.set(hour, atLeast);
+  /** What was sent is ended once, with the units that it took: none where nothing was sent. */
+  end(request: OpenRequest | undefined, units: number): void {
+    if (request !== undefined) this.#open.delete(request);
+    const hour = request?.hour ?? this.#hour();
+    this.#add(hour, units - (request?.units ?? 0));
     this.#changed(hour);
   }
 
-  /** What was sent is ended once, with the units that it took: none where nothing was sent. */
-  end(request: OpenRequest, units: number): void {
-    this.#open.delete(request);
-    this.#add(request.hour, units - request.units);
-    this.#changed(request.hour);
+  /** Another process counted at least so many in this hour, but not what is open here. */
+  raise(hour: number, atLeast: number): void {
+    let open = 0;
+    for (const request of this.#open) if (request.hour === hour) open += request.units;
+    if ((this.#byHour.get(hour) ?? 0) >= atLeast + open) return;
+    this.#byHour.set(hour, atLeast + open);
+    this.#changed(hour);
   }
 
   /**
@@ -186,7 +193,13 @@ export class QuotaCount {
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
   #usedOf({ perMs }: Quota): number {
-    return sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
+    return this.elsewhere + sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
+  }
+
+  #hour(): number {
+    const hour = hourOf(this.#nowMs());
+    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
+    return hour;
   }
 
   #dropOlderThan(oldestHour: number): void {

@@ -37,6 +37,21 @@ export class Quotas {
     return this.#counts[of].get(budget) ?? this.#add({ budget, of }, []);
   }
 
+  /** Whether such a request counts against a limit: most do not, and pay nothing for those that do. */
+  areCounted(budgets: readonly string[], mostCost: number): boolean {
+    const { requests, money } = this.#counts;
+    for (const budget of budgets) {
+      if (requests.get(budget)?.limit !== undefined) return true;
+      if (mostCost > 0 && money.get(budget)?.limit !== undefined) return true;
+    }
+    return false;
+  }
+
+  hasRoomFor(budget: string, mostCost: number): boolean {
+    const { requests, money } = this.#counts;
+    return requests.get(budget)?.hasRoomFor(1) !== false && money.get(budget)?.hasRoomFor(mostCost) !== false;
+  }
+
   /** What a request of this budget takes that may cost so much. */
   drawsOf(budget: string, mostCost: number): readonly Draw[] {
     const request = { count: this.of(budget, "requests"), units: 1 };

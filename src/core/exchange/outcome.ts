@@ -31,7 +31,11 @@ export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
   quota: skip("limit", "our own quota or spend", "too little of our own quota or spend is left for a poll"),
   overlap: skip("us", "previous poll still running", "the previous poll was still running"),
   missed: skip("us", "late or suspended", "Pacewatch was late or suspended"),
-  ledger: skip("us", "no right by Redis", "Redis had not given this replica the right to poll"),
+  ledger: skip(
+    "us",
+    "no right by Redis or disk",
+    "Redis had not given this replica the right to poll, or what the poll would use of a quota could not be written down",
+  ),
   shutdown: skip("us", "shutting down", "Pacewatch was shutting down"),
 };
 

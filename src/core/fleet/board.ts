@@ -17,7 +17,7 @@ export interface FleetBoard {
   tell(news: News): Promise<boolean>;
   /** What was told, but not of budgets. */
   records(): Promise<ReadonlyMap<string, string> | undefined>;
-  draw(request: DrawRequest): Promise<Drawn | undefined>;
+  count(request: CountRequest): Promise<Counted | undefined>;
 }
 
 /** Part of every call. */
@@ -83,21 +83,14 @@ export type News = {
   readonly records: ReadonlyMap<string, string>;
 };
 
-/** Counts of requests by hour. A count on the board is never lowered, but by what was drawn and not sent. */
-export type DrawRequest = {
+/** What one name uses of a quota, by hour. */
+export type CountRequest = {
   readonly quota: QuotaKey;
-  /** Whose count it is. */
+  /** Whose counts these are. */
   readonly name: string;
-  readonly limit: number;
   readonly oldestHour: number;
-  readonly used: readonly {
-    readonly hour: number;
-    readonly count: number;
-    /** Of a holder that needs no more of it: it had drawn so much, and has sent no more than `count`. */
-    readonly drawn: number | undefined;
-  }[];
-  /** It may be used up to these, as far as the limit allows. */
-  readonly upTo: ReadonlyMap<number, number>;
+  /** Only who knows what the board has may lower it: where that is not `from`, the higher one stays. */
+  readonly counts: readonly { readonly hour: number; readonly from: number; readonly to: number }[];
 };
 
 export type LiveSession = {
@@ -139,8 +132,8 @@ export type Beat = {
   readonly granted: Granted | undefined;
 };
 
-export type Drawn = {
-  /** This name's counts on the board, by hour: it may use so much. */
+export type Counted = {
+  /** What the board has of this name, by hour. */
   readonly own: ReadonlyMap<number, number>;
   /** Of all names. */
   readonly total: number;

@@ -2,7 +2,7 @@
 
 import type { Cost } from "../config/price.ts";
 import type { Recorder } from "../poll/ports.ts";
-import type { BudgetFile } from "../budget/journaled-ledger.ts";
+import type { NoteHome } from "../budget/journal.ts";
 import type { KeepPause } from "../budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import { type KeptQuotas, NOTHING_KEPT } from "../budget/quota.ts";
@@ -65,7 +65,7 @@ export type ColumnsQuestion = {
 };
 
 /** Keeps everything in a file while it can. Never blocks polls. */
-export interface StateStore extends BudgetFile {
+export interface StateStore extends NoteHome {
   /** When a damaged file was found last, with what it knew. Wall clock; undefined if none is kept. */
   readonly lostAtMs: number | undefined;
   /** Whether records reach the file now. */

@@ -11,11 +11,10 @@ import type { Whose } from "../../core/budget/concern.ts";
 import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
-import type { QuotaCount, QuotaKey } from "../../core/budget/quota.ts";
-import type { Draw, Quotas } from "../../core/budget/quotas.ts";
+import type { QuotaCount } from "../../core/budget/quota.ts";
+import type { Quotas } from "../../core/budget/quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
-import { mostOf } from "../../core/config/price.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type {
   BeatRequest,
@@ -29,11 +28,10 @@ import { noteText, readNote } from "../../core/fleet/budget-note.ts";
 import { budgetOnBoard } from "../../core/fleet/groups.ts";
 import type { Holdings } from "../../core/fleet/holdings.ts";
 import { sharesOf } from "../../core/fleet/parts.ts";
-import { cronOf } from "../../core/schedule/schedule.ts";
 import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
-import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
+import { BoardCounts } from "./board-counts.ts";
 
 /** By name on the board. */
 type PauseTeller = { pause(name: string, forMs: number): void; resumed(name: string): void };
@@ -59,16 +57,14 @@ const SAME_PAUSE_MS = SECOND_MS;
  */
 export class FleetLedger implements RunningLedger {
   readonly quotas: Quotas;
+  readonly counts: BoardCounts;
   readonly #parts: FleetLedgerParts;
   readonly #local: LocalLedger;
-  readonly #draws: QuotaDraws;
   readonly #isSharded: boolean;
   readonly #shares: Shares;
   /** Of `everywhere`: what the board has granted, and when it was asked. */
   #granted: (Shares & { readonly at: Moment }) | undefined;
   #budgets: ReadonlyMap<string, Budget> = new Map();
-  /** Of budgets that have any. */
-  #quotasOf: ReadonlyMap<string, readonly QuotaCount[]> = new Map();
   #senders: ReadonlyMap<string, readonly Upstream[]> = new Map();
   /** Their records may differ from what was told last. */
   readonly #changed = new Set<string>();
@@ -77,7 +73,7 @@ export class FleetLedger implements RunningLedger {
   #teller: PauseTeller | undefined;
 
   constructor(config: Config, parts: FleetLedgerParts) {
-    const { fleet, board, clock, quotas, records, onBug } = parts;
+    const { fleet, board, clock, quotas, records } = parts;
     this.#parts = parts;
     this.quotas = quotas;
     this.#isSharded = fleet.mode === "shard";
@@ -86,17 +82,9 @@ export class FleetLedger implements RunningLedger {
       ? undefined
       : { most: 1 / fleet.replicas, now: () => this.#has.seat + this.#has.rest };
     this.#local = new LocalLedger(config, clock, quotas, records, { isClaimed: true, part });
-    this.#draws = new QuotaDraws({
-      board,
-      quotas,
-      ttlMs: fleet.ttlMs,
-      name: this.#isSharded ? "" : fleet.name,
-      demandOf: (count) => this.#demandOf(count.key),
-      onBug,
-    });
+    this.counts = new BoardCounts({ board, quotas, name: this.#isSharded ? "" : fleet.name });
     this.#local.onChange((budget) => this.#changed.add(budget));
     this.#know(config);
-    if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#beginDraws(budget);
   }
 
   /** Whoever tells other replicas hears of each pause at once. */
@@ -116,7 +104,7 @@ export class FleetLedger implements RunningLedger {
   }
 
   take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
-    const wait = this.#noRight(budgets, mostCost);
+    const wait = this.#noRight(budgets);
     if (wait !== undefined) return wait;
     const decision = this.#local.take(budgets, mostCost);
     if (decision.kind === "wait") return decision;
@@ -127,11 +115,12 @@ export class FleetLedger implements RunningLedger {
     return { kind: "granted", lease: { ...decision.lease, isUsable } };
   }
 
+  waitFor(budgets: readonly string[], mostCost: number = 0): Wait | undefined {
+    return this.#noRight(budgets) ?? this.#local.waitFor(budgets, mostCost);
+  }
+
   restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
-    const restraint = this.#local.restraint(budgets, mostCost);
-    const isQuotaSpent =
-      restraint.isQuotaSpent || this.#drawsOn(budgets, mostCost).some((draw) => this.#draws.isSpent(draw));
-    return isQuotaSpent ? { ...restraint, isQuotaSpent } : restraint;
+    return this.#local.restraint(budgets, mostCost);
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
@@ -157,10 +146,6 @@ export class FleetLedger implements RunningLedger {
   state(budget: string): BudgetState | undefined {
     if (!this.#isHeld(budget)) return undefined;
     return this.#local.state(budget);
-  }
-
-  usedOf({ budget, of }: QuotaKey): number | undefined {
-    return this.#draws.usedOf(this.quotas.of(budget, of));
   }
 
   record(budget: string): BudgetRecord | undefined {
@@ -192,20 +177,24 @@ export class FleetLedger implements RunningLedger {
     };
   }
 
-  /** Others may have sent on it, so nothing is sent before `waitMs`, nor before its quota is known. */
+  /** Others may have sent on it, so nothing is sent before `waitMs`. */
   begin(budget: string, waitMs: number, left: Claimed["record"]): void {
     const note = left && readNote(left.text);
     if (note !== undefined && left !== undefined)
       this.#local.adoptRecord(budget, note.record, note.wallMs + left.agoMs);
     if (left === undefined) this.#told.delete(budget);
     else this.#told.set(budget, "another's");
-    this.#beginDraws(budget);
+    for (const count of this.#countsOf(budget)) {
+      this.counts.forget(count);
+      void this.counts.tell(count).catch(this.#parts.onBug);
+    }
     this.#local.begin(budget, this.#parts.clock.now() + waitMs * CLOCK_RATE_MARGIN);
   }
 
   /** Resolves when its quotas are told. */
   async end(budget: string): Promise<void> {
-    await Promise.all((this.#quotasOf.get(budget) ?? []).map((quota) => this.#draws.end(quota)));
+    const told = this.#countsOf(budget).filter((count) => this.counts.isKnown(count));
+    await Promise.all(told.map((count) => this.counts.tell(count)));
   }
 
   /** Undefined while a request is in flight. */
@@ -246,10 +235,13 @@ export class FleetLedger implements RunningLedger {
     }
   }
 
-  /** Draws on the quotas ahead of what is sent. */
-  async drawAhead(): Promise<void> {
-    const held = [...this.#quotasOf].filter(([budget]) => this.#isHeld(budget));
-    await Promise.all(held.flatMap(([, quotas]) => quotas).map((quota) => this.#draws.draw(quota)));
+  /** What others use of the same quotas changes without our doing. */
+  async hearCounts(): Promise<void> {
+    const held = [...this.#budgets.keys()].filter((budget) => this.#isHeld(budget));
+    const shared = held
+      .flatMap((budget) => this.#countsOf(budget))
+      .filter((count) => !this.#isSharded || count.elsewhere > 0 || !this.counts.isKnown(count));
+    await Promise.all(shared.map((count) => this.counts.tell(count)));
   }
 
   /** Of the budgets held here, by name on the board: of all, or of those that may have changed since. */
@@ -271,25 +263,16 @@ export class FleetLedger implements RunningLedger {
     return !this.#isSharded || this.#parts.holdings.claimed.has(budgetOnBoard(budget));
   }
 
-  #beginDraws(budget: string): void {
-    for (const quota of this.#quotasOf.get(budget) ?? []) this.#draws.begin(quota);
-  }
-
-  #noRight(budgets: readonly string[], mostCost: number): Wait | undefined {
-    const [budget = ""] = budgets;
+  #noRight(budgets: readonly string[]): Wait | undefined {
+    if (!this.#isSharded || this.#parts.holdings.mayDrawOn(budgets)) return undefined;
     const untilMs = this.#parts.clock.now() + LOOK_AGAIN_MS;
-    if (this.#isSharded && !this.#parts.holdings.mayDrawOn(budgets))
-      return { kind: "wait", untilMs, cause: "ledger", budget };
-    const undrawn = this.#drawsOn(budgets, mostCost).find((draw) => !this.#draws.isDrawn(draw));
-    if (undrawn === undefined) return undefined;
-    const cause = this.#draws.isSpent(undrawn) ? "quota" : "ledger";
-    return { kind: "wait", untilMs, cause, budget: undrawn.count.key.budget };
+    return { kind: "wait", untilMs, cause: "ledger", budget: budgets[0] ?? "" };
   }
 
-  #drawsOn(budgets: readonly string[], mostCost: number): readonly Draw[] {
-    return budgets.flatMap((budget) =>
-      this.#quotasOf.has(budget) ? this.quotas.drawsOf(budget, mostCost) : [],
-    );
+  /** Of those that have a limit. */
+  #countsOf(budget: string): readonly QuotaCount[] {
+    const both = [this.quotas.of(budget, "requests"), this.quotas.of(budget, "money")];
+    return both.filter(({ limit }) => limit !== undefined);
   }
 
   /** Of what was granted, what may be used now. */
@@ -300,11 +283,6 @@ export class FleetLedger implements RunningLedger {
 
   #know({ budgets, upstreams }: Config): void {
     this.#budgets = new Map(budgets.map((budget) => [budget.name, budget]));
-    this.#quotasOf = new Map(
-      budgets
-        .filter(({ quota, spend }) => quota !== undefined || spend !== undefined)
-        .map(({ name }) => [name, [this.quotas.of(name, "requests"), this.quotas.of(name, "money")]]),
-    );
     this.#senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
   }
 
@@ -315,16 +293,6 @@ export class FleetLedger implements RunningLedger {
   #startOf(budget: Budget): ReturnType<typeof startOf> {
     const part = this.#isSharded ? 1 : 1 / this.#parts.fleet.replicas;
     return startOf(budget, this.#uncountedMs(budget), part);
-  }
-
-  #demandOf(quota: QuotaKey): ReturnType<QuotaDrawsParts["demandOf"]> {
-    let [perDay, most] = [0, 0];
-    for (const { schedule, confirm, price } of this.#senders.get(quota.budget) ?? []) {
-      const units = quota.of === "requests" ? 1 : mostOf(price);
-      perDay += cronOf(schedule).slotsPerDay * (1 + confirm) * units;
-      most = Math.max(most, units);
-    }
-    return { perSecond: (perDay * SECOND_MS) / DAY_MS, most };
   }
 
   #get(name: string): Budget {

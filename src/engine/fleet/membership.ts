@@ -201,7 +201,7 @@ export class FleetMembership {
     else if (isSharded && !this.#isLeaving) await this.#act();
     this.#planNextBeat();
     this.#tellDifferences(answer);
-    await Promise.all([budgets.drawAhead(), this.tellings.tellChanges()]);
+    await Promise.all([budgets.hearCounts(), this.tellings.tellChanges()]);
   }
 
   async #act(): Promise<void> {

@@ -30,7 +30,7 @@ export type FleetEvents = {
 /** The budgets of this replica, as whoever claims them needs them. */
 export type FleetBudgets = Pick<
   FleetLedger,
-  "claimOf" | "begin" | "end" | "leasesEndInMs" | "pause" | "wants" | "granted" | "drawAhead" | "records"
+  "claimOf" | "begin" | "end" | "leasesEndInMs" | "pause" | "wants" | "granted" | "hearCounts" | "records"
 >;
 
 /** What replicas must agree on, and what of it they do. */

@@ -136,14 +136,18 @@ export class LeaseQueue {
       return await this.#sleepUntil(first.untilMs, wake);
     }
     queue.notBeforeMs = undefined;
-    const decision = await this.#ledger.take(queue.budgets, queue.mostCost);
+    const asked = this.#ledger.take(queue.budgets, queue.mostCost);
+    // Whoever gives up meanwhile has waited for this.
+    if (asked instanceof Promise) queue.reason = { cause: "ledger", budget: queue.budgets[0] ?? "" };
+    const decision = await asked;
     if (decision.kind === "granted") {
       queue.notBeforeMs = this.#clock.now();
       // Those who let it go first have nothing to look for yet: what they wait for was taken just now.
       queue.yielding.clear();
       return this.#grantFirst(queue, decision.lease);
     }
-    queue.notBeforeMs = decision.untilMs;
+    // What holds back the right to send has no end that is known: nobody lets others go first for that long.
+    queue.notBeforeMs = decision.cause === "ledger" ? Infinity : decision.untilMs;
     queue.reason = decision;
     if (decision.cause === "backoff") {
       const atPause = [...queue.waiters].filter((waiter) => waiter.endsAtPause);

@@ -124,28 +124,19 @@ const records: fc.Arbitrary<Step> = fc.constant(async ({ board, model }) => [
   model.records(),
 ]);
 
-const draw: fc.Arbitrary<Step> = fc
+const count: fc.Arbitrary<Step> = fc
   .record({
     name: fc.constantFrom("", "r1"),
     oldestHour: fc.nat(3),
-    used: fc.array(
-      fc.record({ hour: fc.nat(4), count: fc.nat(9), drawn: fc.option(fc.nat(9), { nil: undefined }) }),
-      { maxLength: 2 },
-    ),
-    upTo: fc.array(fc.tuple(fc.integer({ min: 3, max: 5 }), fc.nat(12)), { maxLength: 2 }),
-    // Requests, or billionths of a currency: more digits than a double is usually written with.
+    counts: fc.array(fc.record({ hour: fc.nat(5), from: fc.nat(9), to: fc.nat(9) }), { maxLength: 3 }),
     of: fc.constantFrom("requests" as const, "money" as const),
   })
-  .map(({ of, ...asked }) => async ({ board, model }) => {
+  .map(({ name, oldestHour, of, ...told }) => async ({ board, model }) => {
+    // Requests, or billionths of a currency: more digits than a double is usually written with.
     const unit = of === "requests" ? 1 : 100_000_000_000_003;
-    const used = asked.used.map(({ hour, count, drawn }) => ({
-      hour,
-      count: count * unit,
-      drawn: drawn && drawn * unit,
-    }));
-    const upTo = new Map(asked.upTo.map(([hour, most]) => [hour, most * unit]));
-    const request = { ...asked, quota: { budget: "api", of }, limit: 20 * unit, used, upTo };
-    return [await board.draw(request), model.draw(request)];
+    const counts = told.counts.map(({ hour, from, to }) => ({ hour, from: from * unit, to: to * unit }));
+    const request = { quota: { budget: "api", of }, name, oldestHour, counts };
+    return [await board.count(request), model.count(request)];
   });
 
 const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
@@ -161,7 +152,7 @@ const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
       { weight: 3, arbitrary: release },
       { weight: 2, arbitrary: tell },
       { weight: 1, arbitrary: records },
-      { weight: 2, arbitrary: draw },
+      { weight: 2, arbitrary: count },
     ),
   }),
   { minLength: 5, maxLength: 60 },

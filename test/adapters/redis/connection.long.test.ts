@@ -55,8 +55,8 @@ async function usesBoard(redis: Redis, prefix = "test"): Promise<void> {
   expect(await board.tell({ ttlMs: 10_000, pauses: new Map(), resumed: [], records })).toBe(true);
   expect((await board.records())?.size).toBe(1);
   const quota = { budget: "api", of: "requests" } as const;
-  const draw = { quota, name: "", limit: 5, oldestHour: 0, used: [], upTo: new Map([[7, 3]]) };
-  expect(await board.draw(draw)).toEqual({ own: new Map([[7, 3]]), total: 3 });
+  const count = { quota, name: "", oldestHour: 0, counts: [{ hour: 7, from: 0, to: 3 }] };
+  expect(await board.count(count)).toEqual({ own: new Map([[7, 3]]), total: 3 });
   const release = { ...caller, names: ["b:api", "u:users"], leasesEndInMs: {}, endsSession: true };
   expect(await board.release(release)).toBe(true);
 }

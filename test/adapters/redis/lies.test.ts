@@ -76,8 +76,8 @@ test.each([undefined, "", "{", "[]", "7", JSON.stringify({ at: "elsewhere" }), 7
     expect(await board.tell({ ttlMs: 1, pauses: new Map(), resumed: [], records: new Map() })).toBe(false);
     expect(await board.release({ ...CALLER, names: [], leasesEndInMs: {}, endsSession: false })).toBe(false);
     const quota = { budget: "api", of: "requests" } as const;
-    const draw = { quota, name: "", limit: 5, oldestHour: 0, used: [], upTo: new Map() };
-    expect(await board.draw(draw)).toBeUndefined();
+    const count = { quota, name: "", oldestHour: 0, counts: [] };
+    expect(await board.count(count)).toBeUndefined();
   },
 );
 

@@ -186,7 +186,7 @@ export function recordDays(file: StateFile, fromMs: number, days: number, everyM
     const polls: SavedPoll[] = [];
     for (let each = atMs; each < atMs + 6 * HOUR_MS; each += everyMs) polls.push(savedAt(each));
     const reply = file.write(batchAt(atMs + 6 * HOUR_MS, { polls }));
-    if (reply.kind !== "written") throw new Error(reply.trouble);
+    if (reply.kind !== "written") throw new Error(reply.trouble.says);
   }
   return untilMs;
 }

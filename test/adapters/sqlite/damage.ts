@@ -21,7 +21,7 @@ export async function aLife(bench: StateBench, polls = 500): Promise<void> {
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
     });
   }
-  store.keepQuota(COUNTED);
+  void store.write([{ kind: "quota", row: COUNTED }]);
   await store.close();
 }
 

@@ -16,7 +16,7 @@ import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
 import { reportedOf } from "../../../src/core/report/report.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
-import { samplePoll, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import { newestVersion } from "../../../src/adapters/sqlite/schema.ts";
 import { outcomeOf } from "../../../src/core/exchange/outcome.ts";
@@ -275,7 +275,7 @@ describe("after a restart", () => {
       sampleQuotaRow({ hour: hourOf(NOW_MS) - 5, requests: 40 }),
       sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 2, unconfirmed: 1 }),
     ];
-    for (const row of rows) first.keepQuota(row);
+    void first.write(rows.map((row) => ({ kind: "quota", row })));
     await first.close();
     expect((await bench.open()).standing.quotas.rows).toEqual(rows);
   });
@@ -284,7 +284,7 @@ describe("after a restart", () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
     const row = sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 10 * 1e15, unconfirmed: 0 });
-    first.keepQuota(row);
+    void first.write([{ kind: "quota", row }]);
     await first.close();
     const { standing } = await bench.open();
     expect(standing.quotas.rows).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
@@ -304,9 +304,11 @@ describe("after a restart", () => {
       upstreams: ["email"],
     };
     const first = await bench.open();
-    first.keepRecord("api", NOTHING_HELD);
-    first.keepRecord("api", record);
-    first.keepRecord("ai", NOTHING_HELD);
+    void first.write([
+      { kind: "budget", budget: "api", record: NOTHING_HELD },
+      { kind: "budget", budget: "api", record },
+      { kind: "budget", budget: "ai", record: NOTHING_HELD },
+    ]);
     first.keepPause("email", { pausedUntilMs: NOW_MS + 9_000 });
     await first.close();
     const { budgets, pauses } = (await bench.open()).standing;
@@ -339,11 +341,10 @@ describe("after a restart", () => {
   });
 });
 
-test("rows are in the file half a second later, without an orderly end; quotas as soon as somebody waits for it", async () => {
+test("rows are in the file half a second later, without an orderly end; notes as soon as they are written", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  store.keepQuota(sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 7 }));
-  await store.written();
+  expect(await store.write([sampleQuotaNote({ hour: hourOf(NOW_MS), requests: 7 })])).toBe(true);
   expect(bench.query("SELECT requests, unconfirmed FROM quota_hours")).toEqual([
     { requests: 7, unconfirmed: 0 },
   ]);

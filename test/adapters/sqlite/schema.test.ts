@@ -48,7 +48,7 @@ describe("a file of an older shape", () => {
 test("a file of a version that never was is moved aside, and its quotas are kept", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  store.keepQuota(COUNTED);
+  void store.write([{ kind: "quota", row: COUNTED }]);
   await store.close();
   bench.change("DROP TABLE notifications; PRAGMA user_version = 0");
   expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);

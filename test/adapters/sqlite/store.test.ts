@@ -1,30 +1,33 @@
 import { expect, test } from "vitest";
-import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
+import type { StateBatch, Trouble, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
-import type { StateThread } from "../../../src/adapters/sqlite/thread.ts";
-import type { Died } from "../../../src/adapters/thread.ts";
+import type { DiedWriting, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { NOTHING_STANDING } from "../../../src/core/history/state.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
-import { samplePoll, sampleQuotaRow, recordPoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote, sampleQuotaRow, recordPoll } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
+
+function failed(says: string, isNoted = true): WriteReply {
+  return { kind: "failed", trouble: { says, isNoted }, notes: [] };
+}
 
 /** Answers what and when it is told to. */
 class FakeThread implements StateThread {
   readonly batches: StateBatch[] = [];
   isClosed = false;
   isAbandoned = false;
-  reply: (() => Promise<WriteReply | Died>) | undefined;
+  reply: (() => Promise<WriteReply | DiedWriting>) | undefined;
 
-  open(): Promise<Died> {
-    return Promise.resolve({ kind: "died", error: undefined });
+  open(): Promise<DiedWriting> {
+    return Promise.resolve({ kind: "died", error: undefined, isNoted: true });
   }
 
-  write(batch: StateBatch): Promise<WriteReply | Died> {
+  write(batch: StateBatch): Promise<WriteReply | DiedWriting> {
     this.batches.push(batch);
     return this.reply?.() ?? Promise.resolve(WRITTEN);
   }
@@ -62,7 +65,7 @@ class Scene {
   readonly store: SqliteStateStore;
   readonly recorder: Recorder;
 
-  constructor(trouble?: string) {
+  constructor(trouble?: Trouble) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
     const restored = { upstreams: new Map(), standing: NOTHING_STANDING, writtenAtMs: undefined };
@@ -121,8 +124,7 @@ test("a thread that is stuck holds up nobody: it is told once, rows wait, and al
 
 test("a failed batch is tried again every five seconds, whole and in order", async () => {
   const scene = new Scene();
-  scene.thread.reply = () =>
-    Promise.resolve({ kind: "failed", trouble: "is on a disk that is full", notes: [] });
+  scene.thread.reply = () => Promise.resolve(failed("is on a disk that is full"));
   scene.poll("a");
   await scene.clock.advance(500);
   scene.poll("b");
@@ -141,7 +143,7 @@ test("a failed batch is tried again every five seconds, whole and in order", asy
 });
 
 test("a store that began in trouble asks by itself whether it is over", async () => {
-  const scene = new Scene("is on a disk that is full");
+  const scene = new Scene({ says: "is on a disk that is full", isNoted: true });
   expect(scene.store.isUp).toBe(false);
   await scene.clock.advance(4_500);
   expect(scene.thread.batches).toHaveLength(0);
@@ -153,7 +155,8 @@ test("a store that began in trouble asks by itself whether it is over", async ()
 
 test("a thread that died with a batch does not get it twice; what it lost is told", async () => {
   const scene = new Scene();
-  scene.thread.reply = () => Promise.resolve({ kind: "died", error: new Error("out of memory") });
+  scene.thread.reply = () =>
+    Promise.resolve({ kind: "died", error: new Error("out of memory"), isNoted: true });
   scene.poll("a");
   await scene.clock.advance(500);
   expect(scene.store.isUp).toBe(false);
@@ -180,10 +183,7 @@ test("whoever waits for what is counted has it in the file at once; of those tha
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
   let isWritten = false;
-  const count = (requests: number): Promise<unknown> => {
-    scene.store.keepQuota(sampleQuotaRow({ requests }));
-    return scene.store.written();
-  };
+  const count = (requests: number): Promise<unknown> => scene.store.write([sampleQuotaNote({ requests })]);
   const first = [4, 5].map((requests) => count(requests).then(() => (isWritten = true)));
   await settle();
   const second = [6, 7].map(count);
@@ -196,23 +196,22 @@ test("whoever waits for what is counted has it in the file at once; of those tha
   await scene.store.close();
 });
 
-test("nobody waits for a store that is stuck or down", async () => {
+test("nobody waits longer than four seconds for a store that is stuck, and all are told that it does not have it", async () => {
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
   const rows = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
   scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, quotas: { rows, lostHours: [] } }));
-  let goesOn = 0;
-  const waiting = [5, 6].map((requests) => {
-    scene.store.keepQuota(sampleQuotaRow({ requests }));
-    return scene.store.written().then(() => (goesOn += 1));
-  });
+  const answers: boolean[] = [];
+  const waiting = [5, 6].map((requests) =>
+    scene.store.write([sampleQuotaNote({ requests })]).then((isKept) => answers.push(isKept)),
+  );
   await scene.clock.advance(3_999);
-  expect(goesOn).toBe(0);
+  expect(answers).toEqual([]);
   await scene.clock.advance(501);
   await Promise.all(waiting);
-  expect(scene.store.isUp).toBe(false);
-  await scene.store.written();
+  expect([answers, scene.store.isUp]).toEqual([[false, false], false]);
+  expect(await scene.store.write([])).toBe(false);
   expect(scene.thread.batches).toHaveLength(1);
   // What nobody waited for meanwhile is written as soon as it is up again, not half a second later: all of it.
   scene.thread.reply = undefined;
@@ -223,18 +222,40 @@ test("nobody waits for a store that is stuck or down", async () => {
   await scene.store.close();
 });
 
+test("while it is down, what comes may go on where the next start will know that it is missing, and nowhere else", async () => {
+  for (const isNoted of [true, false]) {
+    for (const reply of [
+      failed("is read-only", isNoted),
+      { kind: "died", error: undefined, isNoted } as const,
+    ]) {
+      const scene = new Scene();
+      scene.thread.reply = () => Promise.resolve(reply);
+      const note = sampleQuotaNote();
+      expect(await scene.store.write([note])).toBe(isNoted);
+      expect([scene.store.isUp, await scene.store.write([note])]).toEqual([false, isNoted]);
+      scene.thread.reply = undefined;
+      await scene.clock.advance(5_000);
+      expect([scene.store.isUp, await scene.store.write([note])]).toEqual([true, true]);
+      await scene.store.close();
+    }
+    const opened = new Scene({ says: "is read-only", isNoted });
+    expect(await opened.store.write([sampleQuotaNote()])).toBe(isNoted);
+    await opened.store.close();
+  }
+});
+
 test("after trouble all that the file must hold is written, as it is now", async () => {
   const scene = new Scene();
   const api = { ...NOTHING_HELD, refusals: 1 };
   const budgets = new Map([["api", { ...NOTHING_HELD, refusals: 2 }]]);
   const pauses = new Map([["email", { pausedUntilMs: 9 }]]);
   scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, budgets, pauses }));
-  scene.store.keepRecord("api", api);
+  void scene.store.write([{ kind: "budget", budget: "api", record: api }]);
   await scene.clock.advance(2_000);
   const written = (): readonly unknown[] =>
     scene.thread.batches.flatMap(({ rows }) => rows.map(({ columns }) => columns));
   expect(written()).toEqual([{ budget: "api", record: JSON.stringify(api) }]);
-  scene.thread.reply = () => Promise.resolve({ kind: "failed", trouble: "is read-only", notes: [] });
+  scene.thread.reply = () => Promise.resolve(failed("is read-only"));
   scene.poll("a");
   await scene.clock.advance(500);
   scene.thread.reply = undefined;
@@ -248,7 +269,7 @@ test("after trouble all that the file must hold is written, as it is now", async
 
 test("at the end everything that waits is written, and what is counted", async () => {
   const scene = new Scene();
-  scene.store.keepQuota(sampleQuotaRow());
+  void scene.store.write([sampleQuotaNote()]);
   for (let turn = 0; turn < 1_200; turn += 1) scene.poll(`${turn}`);
   await scene.store.close();
   expect(scene.thread.polls).toHaveLength(1_200);
@@ -311,10 +332,9 @@ test("what comes while a batch is written is in the file too where that is the l
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  scene.store.keepQuota(sampleQuotaRow({ requests: 5, unconfirmed: 1 }));
-  void scene.store.written();
+  void scene.store.write([sampleQuotaNote({ requests: 5, unconfirmed: 1 })]);
   await settle();
-  scene.store.keepQuota(sampleQuotaRow({ requests: 5, unconfirmed: 0 }));
+  void scene.store.write([sampleQuotaNote({ requests: 5, unconfirmed: 0 })]);
   const closed = scene.store.close();
   scene.thread.reply = undefined;
   resolve(WRITTEN);

@@ -57,7 +57,7 @@ describe("a full disk", () => {
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT);
-    first.keepQuota(COUNTED);
+    void first.write([{ kind: "quota", row: COUNTED }]);
     await first.close();
 
     disk.fill();

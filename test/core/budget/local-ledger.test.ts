@@ -66,10 +66,10 @@ test("a budget that leaves the config and comes back goes on counting its quota"
     clock,
     new Quotas(clock, { rows: [sampleQuotaRow({ hour: 0, requests: 1 })], lostHours: [] }),
   );
-  expect(ledger.usedOf({ budget: "api", of: "requests" })).toBe(1);
+  expect(ledger.quotas.of("api", "requests").used).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
-  expect(ledger.usedOf({ budget: "api", of: "requests" })).toBe(1);
+  expect(ledger.quotas.of("api", "requests").used).toBe(1);
 });
 
 test("a budget that a reload adds takes up what the state file knows of it", () => {

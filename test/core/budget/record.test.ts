@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Advice } from "../../../src/core/advice/advice.ts";
-import { type BudgetFile, JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
+import type { Note, NoteHome } from "../../../src/core/budget/journal.ts";
+import { JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { UpstreamPauses } from "../../../src/core/budget/pauses.ts";
 import {
@@ -26,19 +27,17 @@ function pauseFor(forMs: number): Advice {
 }
 
 /** What outlives a process. `finish` ends the writing of what was kept until then. */
-class File implements BudgetFile {
+class File implements NoteHome {
   readonly records = new Map<string, BudgetRecord>();
   #waiting: (() => void)[] = [];
 
-  keepQuota(): void {}
-
-  keepRecord(budget: string, record: BudgetRecord): void {
-    const parsed: BudgetRecord = JSON.parse(JSON.stringify(record));
-    this.records.set(budget, parsed);
-  }
-
-  written(): Promise<void> {
-    return new Promise((resolve) => void this.#waiting.push(resolve));
+  write(notes: readonly Note[]): Promise<boolean> {
+    for (const note of notes) {
+      if (note.kind !== "budget") continue;
+      const parsed: BudgetRecord = JSON.parse(JSON.stringify(note.record));
+      this.records.set(note.budget, parsed);
+    }
+    return new Promise((resolve) => void this.#waiting.push(() => resolve(true)));
   }
 
   finish(): void {
@@ -54,25 +53,27 @@ function configOf(...names: readonly string[]): ReturnType<typeof sampleConfig> 
 function life(file: File, clock: VirtualClock, ...names: readonly string[]): JournaledLedger {
   const inner = new LocalLedger(configOf(...names), clock, undefined, file.records);
   clock.stall(2 * MINUTE_MS);
-  return new JournaledLedger(inner, file, clock);
+  return new JournaledLedger(inner, [file], clock);
 }
 
 describe("after a restart", () => {
-  test("a pause goes on until it would have ended", () => {
+  test("a pause goes on until it would have ended", async () => {
     const file = new File();
     const clock = new VirtualClock();
     life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    await settle();
     const next = life(file, clock, "api");
     expect(next.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
     expect(next.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
   });
 
-  test("back-off goes on doubling", () => {
+  test("back-off goes on doubling", async () => {
     const file = new File();
     const clock = new VirtualClock();
     const refusal = sampleAdvice({ throttled: true });
     const first = life(file, clock, "api");
     first.applyAdvice(["api"], refusal);
+    await settle();
     const firstMs = first.restraint(["api"]).pausedUntilMs - clock.now();
     const next = life(file, clock, "api");
     next.applyAdvice(["api"], refusal);
@@ -92,10 +93,11 @@ describe("after a restart", () => {
     expect(next.capOf(rate, 20, 30_000)).toBe(20);
   });
 
-  test("a pause goes along with the upstreams to a budget that was renamed meanwhile", () => {
+  test("a pause goes along with the upstreams to a budget that was renamed meanwhile", async () => {
     const file = new File();
     const clock = new VirtualClock();
     life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    await settle();
     const next = life(file, clock, "renamed");
     expect(next.restraint(["renamed"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
     const third = life(file, clock, "renamed", "api");
@@ -153,16 +155,17 @@ test("by a reload, a pause goes along with the upstreams: to a budget of another
   expect(ledger.restraint(["api"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
 });
 
-test("a pause that is heard of only after a reload holds for the budget's new name, and is in the file", () => {
+test("a pause that is heard of only after a reload holds for the budget's new name, and is in the file", async () => {
   const clock = new VirtualClock();
   const file = new File();
   const inner = new LocalLedger(configOf("api"), clock);
-  const ledger = new JournaledLedger(inner, file, clock);
+  const ledger = new JournaledLedger(inner, [file], clock);
   inner.change(configOf("renamed"));
   inner.change(configOf("again"));
   ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
   const untilMs = clock.now() + 5 * MINUTE_MS;
   expect(ledger.restraint(["again"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  await settle();
   expect(file.records.get("again")?.pausedUntilMs).toBeGreaterThan(0);
 });
 

@@ -29,7 +29,7 @@ const config = sampleConfig({
 });
 const quotas = new Quotas(systemClock, store.standing.quotas);
 const inner = new LocalLedger(config, systemClock, quotas);
-const ledger = new JournaledLedger(inner, store, systemClock);
+const ledger = new JournaledLedger(inner, [store], systemClock);
 store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.kept }));
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);

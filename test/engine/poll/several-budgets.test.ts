@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 
+import { JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { LeaseDecision, Ledger } from "../../../src/core/budget/ledger.ts";
+import type { Ticket } from "../../../src/core/poll/ports.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
@@ -107,4 +109,48 @@ test("two that need the same budgets in another order do not wait for each other
   await clock.advance(100_000);
   expect(served.length).toBeGreaterThanOrEqual(28);
   expect(Math.abs(countOf(served, "there") - countOf(served, "back"))).toBeLessThanOrEqual(1);
+});
+
+test("one whose use of a quota cannot be written keeps nobody waiting who draws on the same account", async () => {
+  const clock = new VirtualClock();
+  const quota = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
+  const rates = [{ requests: 2, perMs: 10_000, label: "10s" }];
+  const budgets = [sampleBudget({ ...ACCOUNT, rates }), sampleBudget({ ...MODEL, quota })];
+  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), clock);
+  await clock.advance(60_000);
+  const home = { write: () => Promise.resolve(false) };
+  const queue = new LeaseQueue(new JournaledLedger(ledger, [home], clock), clock, (error) => {
+    throw error;
+  });
+  const served: string[] = [];
+  const enter = (name: string, names: readonly string[], dueAtMs: number): Ticket =>
+    queue.enter({
+      budgets: names,
+      mostCost: 0,
+      dueAtMs,
+      endsAtPause: false,
+      granted: () => void served.push(name),
+      refused: () => {},
+    });
+  const ticket = enter("both", ["account", "model"], 0);
+  enter("account", ["account"], 1_000_000);
+  await clock.advance(20_000);
+  expect(served).toEqual(["account"]);
+  expect(ticket.withdraw()).toMatchObject({ cause: "ledger", budget: "model" });
+});
+
+test("who gives up while what it would use is being written has waited for that", async () => {
+  const clock = new VirtualClock();
+  const quota = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
+  const budgets = [sampleBudget({ ...MODEL, quota })];
+  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), clock);
+  await clock.advance(60_000);
+  const home = { write: () => new Promise<boolean>(() => {}) };
+  const queue = new LeaseQueue(new JournaledLedger(ledger, [home], clock), clock, (error) => {
+    throw error;
+  });
+  const waiter = { budgets: ["model"], mostCost: 0, dueAtMs: 0, endsAtPause: false };
+  const ticket = queue.enter({ ...waiter, granted: () => {}, refused: () => {} });
+  await clock.advance(5_000);
+  expect(ticket.withdraw()).toEqual({ cause: "ledger", budget: "model" });
 });

@@ -26,6 +26,6 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
     release: async (request) => (await ask(({ board }, time) => board.release(time, request))) === true,
     tell: async (news) => (await ask(({ board }, time) => board.tell(time, news))) === true,
     records: () => ask(({ board }) => board.records()),
-    draw: (request) => ask(({ board }) => board.draw(request)),
+    count: (request) => ask(({ board }) => board.count(request)),
   };
 }
