@@ -73,4 +73,4 @@ test("killed at every moment, by the upstream's own count: none is missing, and 
   last.kill("SIGKILL");
   await last.exited;
   expect(unconfirmed).toBe(countedIn(stateFileOf(folder)).unconfirmed);
-}, 120_000);
+}, 600_000);
