@@ -73,7 +73,17 @@ function verdictOnRefusal(upstream: UpstreamFacts, status: Status, usual: Reason
 
 function verdictOnFailure(upstream: UpstreamFacts, status: Status, row: ReasonRow): Verdict {
   if (status.offline && (row === REASONS.offline || row.verdict === ON_THE_WAY)) return OFFLINE_NOW;
-  return row.verdict === ON_THE_WAY ? verdictOnUnreachable(upstream, status) : row.verdict;
+  if (row.verdict !== ON_THE_WAY) return row.verdict;
+  return clearVerdict(upstream) ?? verdictOnUnreachable(upstream, status);
+}
+
+/** The verdict is of the whole incident: what it answered before it went silent was theirs, and so is the outage. */
+function clearVerdict({ lastPolls }: UpstreamFacts): Verdict | undefined {
+  const sinceOk = lastPolls.slice(lastPolls.findLastIndex(({ outcome }) => outcome === "ok") + 1);
+  return sinceOk
+    .filter(({ outcome }) => outcome === "failed")
+    .map(({ reason }) => rowOf(reason)?.verdict)
+    .findLast((verdict) => verdict?.side === "them");
 }
 
 const ACCEPTED: Verdict = { side: "open", because: "It accepted our connection, so it is more likely them." };

@@ -57,6 +57,19 @@ describe("what fails on the way", () => {
     });
   });
 
+  test("is theirs where they answered with failures before, in the same outage", () => {
+    const polls = [
+      { outcome: "failed", reason: "invalid_body", status: 200 } as const,
+      { outcome: "failed", reason: "timeout", status: undefined } as const,
+    ];
+    const lastPolls = polls.map((poll) => samplePollStatus(poll));
+    expect(judged(failing("timeout", { lastPolls })).side).toBe("them");
+    const anotherOutage = [lastPolls[0], samplePollStatus(), lastPolls[1]].filter(
+      (poll) => poll !== undefined,
+    );
+    expect(judged(failing("timeout", { lastPolls: anotherOutage })).side).toBe("open");
+  });
+
   test("is not clear where there is nobody else to ask", () => {
     expect(judged(failing("timeout")).side).toBe("open");
   });
