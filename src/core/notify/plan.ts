@@ -40,7 +40,7 @@ export type Question = {
 
 /** An alert as the receiver is told of it. */
 type Item = {
-  readonly alert: Alert;
+  readonly alert: Forgotten;
   /** What it knows of the alert, or of the one in whose place this one goes on. */
   readonly notified: Notified | undefined;
   /** Alerts that are told with it, and closed. */
@@ -109,7 +109,9 @@ export function planFor(question: Question): Plan {
     for (const item of itemsOf(oldestFirst, flapping.get(subject), question)) {
       quiet.push(...takenOver(item, nowMs));
       const end = ends.get(item.alert.upstream)?.[0];
-      const due = dueOf(item, oldestFirst.at(-1) === item.alert, end, question);
+      // Of what is forgotten nobody knows whether another one came after it, or is the same.
+      const isNewest = item.alert.isForgotten === true || oldestFirst.at(-1) === item.alert;
+      const due = dueOf(item, isNewest, end, question);
       if (due === undefined) continue;
       const { event, dueAtMs, alert, next: state } = due;
       if (dueAtMs > nowMs) nextAtMs = Math.min(nextAtMs, dueAtMs);
