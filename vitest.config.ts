@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { UNDICI_CLIENT } from "./tools/package/bundle.ts";
 
 /** What `npm test` has no time for: whole fleets, builds, a browser, a Prometheus, minutes of the real clock. */
 const LONG = "test/**/*.long.test.ts";
@@ -21,6 +22,17 @@ const config: ViteUserConfig = defineConfig({
         test: { name: "unit", isolate: false, include: ["test/**/*.test.ts"], exclude: [E2E, LONG] },
       },
       { extends: true, test: { name: "unit-long", include: [LONG], exclude: [E2E] } },
+      {
+        extends: true,
+        // The transport once more, with what the bundle has of undici: faults.test.ts needs its errors, which are not exported.
+        resolve: { alias: [{ find: /^undici$/, replacement: UNDICI_CLIENT }] },
+        test: {
+          name: "transport-bundled-long",
+          isolate: false,
+          include: ["test/adapters/undici/*.test.ts"],
+          exclude: ["test/adapters/undici/faults.test.ts"],
+        },
+      },
       {
         extends: true,
         // These boot whole fleets and watch real seconds: after all others.

@@ -163,8 +163,9 @@ export class ConnectionAttempt {
       secureContext: material.contexts().upstream,
       ALPNProtocols: ["http/1.1"],
       checkServerIdentity: () => certificate.identityFault(tls.name),
-      // Checked in #verify, before the first byte of the request. A connection that Node.js itself rejects no longer
-      // shows its certificate, and an expired one is what people most want to see.
+      // Nothing is trusted by this: Node.js checks the certificate all the same, and #verify ends the connection before
+      // the first byte of the request, unless `insecure_skip_verify` is set. If Node.js itself ended it, the certificate
+      // could no longer be read, and an expired one must show its date.
       rejectUnauthorized: false,
       ...(isIP(tls.name) === 0 ? { servername: tls.name } : {}),
     };

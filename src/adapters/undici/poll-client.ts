@@ -1,9 +1,6 @@
 import type { Socket } from "node:net";
-import type { buildConnector } from "undici";
-import "./errors-without-stack.ts";
-import Client from "undici/lib/dispatcher/client.js";
+import { type buildConnector, Client } from "undici";
 import { HEAD_BYTES } from "../../core/exchange/bounds.ts";
-import { correctParser } from "./answer-parser.ts";
 import { ConnectionAttempt } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
@@ -24,6 +21,7 @@ export class PollClient {
   readonly #keepsConnection: boolean;
   #client: Client;
   #connection: ConnectionAttempt | undefined;
+  #request: RequestInFlight | undefined;
   /** The one that has no connection yet, or only a kept one. */
   #mayConnect: RequestInFlight | undefined;
 
@@ -35,6 +33,7 @@ export class PollClient {
   }
 
   send(written: WireRequest, request: RequestInFlight): void {
+    this.#request = request;
     this.#mayConnect = request;
     if (this.#keepsConnection && this.#connection !== undefined) {
       request.use(this.#connection, () => {
@@ -49,6 +48,7 @@ export class PollClient {
 
   /** Called after a complete answer: another request may follow. This one is forgotten, as its answer may be large. */
   finish(): void {
+    this.#request = undefined;
     this.#mayConnect = undefined;
   }
 
@@ -93,12 +93,24 @@ export class PollClient {
     }
     const ready = (error: Error | undefined, socket: Socket): void => {
       if (error !== undefined) return callback(error, null);
+      this.#partReads(socket);
       callback(null, socket);
-      // undici has its parser by now, and has read nothing of an answer yet.
-      correctParser(socket);
     };
     this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
     request.use(this.#connection);
+  }
+
+  /** undici parses all that it reads at once: so it is given no more than the request allows. */
+  #partReads(socket: Socket): void {
+    const readAll = socket.read.bind(socket);
+    socket.read = (size?: number): Buffer | null => {
+      const read: Buffer | null = readAll(size);
+      if (read === null || this.#request === undefined || this.#request.hasEnded) return read;
+      const part = this.#request.partOf(read);
+      if (part === undefined) return null;
+      if (part.length < read.length) socket.unshift(read.subarray(part.length));
+      return part;
+    };
   }
 
   /** A kept one is remembered: the next request finds out that it is dead. */

@@ -3,6 +3,7 @@ import { isExpected } from "../../core/config/config.ts";
 import {
   EVENT_CHARS,
   LARGE_STREAM_BYTES,
+  MOST_HEADERS,
   SMALL_STREAM_CHARS,
   SMALL_BODY_BYTES,
   SOCKET_BYTES,
@@ -40,6 +41,12 @@ const LOOK_EVERY_MS = 50;
 /** A timer may fire by so much too early. */
 const TIMER_EARLY_MS = 1;
 
+const NOTHING = Buffer.alloc(0);
+const LINE_FEED = 0x0a;
+const HEAD_TOO_LARGE = "the headers of the answer are too large";
+/** The first one has the status, and the last one is empty. */
+const LINES_OF_HEAD = 1 + MOST_HEADERS + 1;
+
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
 /** All requests of one probe have this in common. */
@@ -73,6 +80,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #bytesReadBefore = 0;
   #sent = false;
   #informational = 0;
+  /** What was read and not told yet: a head or trailers that are not complete, or the frame of a chunk. */
+  #untold: Buffer = NOTHING;
+  #untoldLines = 0;
   #head: AnswerHead | undefined;
   /** Read once: a body may come in tens of thousands of pieces. NaN where its length is not told. */
   #toldBytes = Number.NaN;
@@ -122,12 +132,42 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.timer.enter("wait");
   }
 
+  /**
+   * As much of what was read as undici may parse now. undici bounds the bytes of names and values, not how many there are:
+   * a head of one-letter headers would take 4 MB until it is complete, and one host could so fill the memory.
+   */
+  partOf(read: Buffer): Buffer | undefined {
+    this.#untoldLines += endOfLines(this.#untold, LINES_OF_HEAD).lines;
+    const { end } = endOfLines(read, LINES_OF_HEAD - this.#untoldLines);
+    this.#untold = read.subarray(0, end);
+    if (end > 0) return this.#untold;
+    this.fail("protocol", HEAD_TOO_LARGE);
+    return undefined;
+  }
+
+  /** undici tells of a piece of what was read: only what comes after it is not told yet. */
+  #hearOf(piece: Buffer | string | undefined): void {
+    const read = this.#untold;
+    if (typeof piece === "object" && piece.buffer === read.buffer)
+      this.#untold = read.subarray(piece.byteOffset + piece.byteLength - read.byteOffset);
+    this.#untoldLines = 0;
+  }
+
+  #pause(controller: Dispatcher.DispatchController): void {
+    controller.pause();
+    // The rest of what was read is not parsed now: it is read again.
+    this.#untold = NOTHING;
+  }
+
   onResponseStart(
     controller: Dispatcher.DispatchController,
     status: number,
     _headers: unknown,
     reasonPhrase: string = "",
   ): void {
+    const raw = Array.isArray(controller.rawHeaders) ? controller.rawHeaders : [];
+    this.#hearOf(raw.at(-1));
+    if (raw.length > 2 * MOST_HEADERS) return this.fail("protocol", HEAD_TOO_LARGE);
     // The parser accepts any three digits, and asserts that these do not occur only when the answer is over.
     if (status < 100) return this.fail("protocol", `the answer has an invalid status: ${status}`);
     if (status === 101) return this.fail("protocol", "the answer does not belong to this request");
@@ -138,7 +178,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
       }
       return;
     }
-    const headers = readHeaders(controller.rawHeaders);
+    const headers = readHeaders(raw);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
     this.#toldBytes = Number(headerValue(headers, "content-length") ?? Number.NaN);
     const { stream, expect } = this.#upstream;
@@ -154,6 +194,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.hasEnded) return;
+    this.#hearOf(chunk);
     if (this.#stream !== undefined) return this.#readStream(this.#stream, controller, chunk);
     if (this.#body.add(chunk)) return this.#askForMemory(controller);
     this.fail("body_too_large", `the body exceeds ${this.#upstream.expect.maxBodyBytes} bytes`);
@@ -192,7 +233,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
       () => this.#readOn(controller),
     );
     if (this.#giveMemoryBack === undefined) this.fail("memory", "too many others wait for memory already");
-    else if (this.#waitsSinceMs !== undefined) controller.pause();
+    else if (this.#waitsSinceMs !== undefined) this.#pause(controller);
   }
 
   #readOn(controller: Dispatcher.DispatchController): void {
@@ -235,7 +276,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#turnBytes += bytes;
     if (this.#turnBytes < STREAM_TURN_BYTES) return;
     this.#turnBytes = 0;
-    controller.pause();
+    this.#pause(controller);
     setImmediate(() => {
       if (!this.hasEnded) controller.resume();
     });
@@ -366,8 +407,18 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 }
 
-function readHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): (readonly [string, string])[] {
-  if (!Array.isArray(raw)) return [];
+/** Where so many lines end, or all that there are. */
+function endOfLines(text: Buffer, most: number): { readonly lines: number; readonly end: number } {
+  let [lines, end] = [0, 0];
+  for (; lines < most; lines += 1) {
+    const at = text.indexOf(LINE_FEED, end);
+    if (at < 0) return { lines, end: text.length };
+    end = at + 1;
+  }
+  return { lines, end };
+}
+
+function readHeaders(raw: readonly (Buffer | string)[]): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     headers.push([readText(raw[index]).toLowerCase(), readText(raw[index + 1])]);

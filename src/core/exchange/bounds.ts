@@ -9,7 +9,7 @@ const KIB = 1024;
  * Reading: a head, in so many headers, each of which takes 200 bytes more than it has; and of a body what each upstream may
  * always send, which is decoded and judged on the polling thread.
  */
-export const HEAD_BYTES: number = 64 * KIB;
+export const HEAD_BYTES: number = 16 * KIB;
 export const MOST_HEADERS = 500;
 export const SMALL_BODY_BYTES: number = 64 * KIB;
 /**

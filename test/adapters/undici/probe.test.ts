@@ -1,4 +1,5 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -123,21 +124,6 @@ test("early hints are ignored", async () => {
   expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);
 });
 
-test("a 100 that nobody asked for is ignored too, also on a kept connection", async () => {
-  const upstream = await startUpstream(async (connection) => {
-    for (const proceed of ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Go on\r\nX-Of: it\r\n\r\n"]) {
-      await connection.request();
-      connection.write(`${proceed.repeat(2)}${answer("{}")}`);
-    }
-  });
-  const probe = await startProbe({ url: upstream.url, connection: "reuse" });
-  for (let poll = 0; poll < 2; poll += 1) {
-    const { head } = answeredOf(await probe.poll(new AbortController().signal));
-    expect(head).toMatchObject({ status: 200, headers: [["content-length", "2"]] });
-  }
-  expect(upstream.connections).toBe(1);
-});
-
 test("an answer may have 500 headers, on a kept connection too, and one more is too many", async () => {
   const head = (count: number): string => answer("{}", Array(count - 1).fill("X: 1"));
   const upstream = await startUpstream(async (connection) => {
@@ -152,6 +138,45 @@ test("an answer may have 500 headers, on a kept connection too, and one more is 
     expect(answeredOf(await probe.poll(signal)).head.headers).toHaveLength(500);
   expect(brokenOf(await probe.poll(signal))).toMatchObject({ fault: "protocol" });
   expect(upstream.connections).toBe(1);
+});
+
+const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+test.each([
+  ["a head", "HTTP/1.1 200 OK\r\n"],
+  ["a head after early hints", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n"],
+  ["trailers", `${CHUNKED}1\r\n1\r\n0\r\n`],
+  ["trailers of an empty body", `${CHUNKED}0\r\n`],
+])("%s of one-letter headers that never ends is too many of them at once", async (_what, begun) => {
+  const upstream = await startUpstream(replies(`${begun}${"a:\r\n".repeat(600)}`, "stay"));
+  const broken = brokenOf(await pollOnce(upstream, { timeoutMs: PATIENT_MS }));
+  expect(broken).toMatchObject({ fault: "protocol", detail: "the headers of the answer are too large" });
+});
+
+test("a head of 500 headers may come in pieces", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    const lines = answer("{}", Array(499).fill("X: 1")).split(/(?<=\n)/);
+    for (let at = 0; at < lines.length; at += 100) {
+      connection.write(lines.slice(at, at + 100).join(""));
+      await sleep(5);
+    }
+  });
+  expect(answeredOf(await pollOnce(upstream)).head.headers).toHaveLength(500);
+});
+
+test("lines of a body are no headers, however they come", async () => {
+  const body = "\n".repeat(5_000);
+  const chunked = `${CHUNKED}${"1\r\n\n\r\n".repeat(5_000)}0\r\n\r\n`;
+  for (const whole of [answer(body), chunked]) {
+    const upstream = await startUpstream(async (connection) => {
+      await connection.request();
+      for (let at = 0; at < whole.length; at += 3_001) {
+        connection.write(whole.slice(at, at + 3_001));
+        await sleep(1);
+      }
+    });
+    expect(bodyText(await pollOnce(upstream))).toBe(body);
+  }
 });
 
 test("a refused connection is reported as such, and nothing was sent", async () => {
@@ -273,8 +298,8 @@ test.each<[string, Script, string, string]>([
     "too large",
   ],
   [
-    "never stops saying that we may continue",
-    replies("HTTP/1.1 100 Continue\r\n\r\n".repeat(101)),
+    "never stops saying that it is at work",
+    replies("HTTP/1.1 102 Processing\r\n\r\n".repeat(101)),
     "protocol",
     "informational",
   ],

@@ -135,6 +135,12 @@ export const FRAMING: readonly Behaviour[] = [
     says: "the headers of the answer are too large, after it had answered 200",
   },
   {
+    does: "sends 600 trailers of one letter, and no end of them",
+    open: framed(CHUNKED, `2\r\n{}\r\n0\r\n${"a:\r\n".repeat(600)}`, "stay"),
+    meets: "failed protocol",
+    says: "the headers of the answer are too large, after it had answered 200",
+  },
+  {
     does: "closes before the body is complete",
     open: framed("Content-Length: 99", "{}"),
     meets: "failed reset",

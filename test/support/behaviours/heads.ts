@@ -156,10 +156,22 @@ export const HEADS: readonly Behaviour[] = [
     says: "the headers of the answer are too large",
   },
   {
-    does: "sends 1,500 headers within 64 KiB",
-    open: withHeaders("X-Many: 1234\r\n".repeat(1_500)),
+    does: "sends 600 headers within 16 KiB",
+    open: withHeaders("X-Many: 1234\r\n".repeat(600)),
     meets: "failed protocol",
     says: "the headers of the answer are too large",
+  },
+  {
+    does: "sends 600 headers of one letter, and no end of them",
+    open: serving(replies(`HTTP/1.1 200 OK\r\n${"a:\r\n".repeat(600)}`, "stay")),
+    meets: "failed protocol",
+    says: "the headers of the answer are too large",
+  },
+  {
+    does: "tells to go on, though nothing asked it to",
+    open: serving(replies(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${BODY}`, "end")),
+    meets: "failed protocol",
+    says: "the answer does not belong to this request",
   },
   {
     does: "sends headers without end",

@@ -85,7 +85,7 @@ export const SILENCES: readonly Behaviour[] = [
     does: "sends empty lines without end",
     open: serving(pours("", "\r\n".repeat(16_384), ENDLESS_BYTES)),
     meets: "failed protocol",
-    says: "the answer is longer than 9437184 bytes, though little of it is body",
+    says: "the headers of the answer are too large",
   },
   {
     does: "hints at what is to come, and then answers",

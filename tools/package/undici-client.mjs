@@ -1,0 +1,1 @@
+export { default as Client } from "undici/lib/dispatcher/client.js";
