@@ -12,8 +12,12 @@ import { SCENES } from "../../support/page/page-scenes.ts";
 import { PAPER_PX, REPORT_PATH } from "../../support/page/report-scene.ts";
 import { SceneServer } from "../../support/page/scene-server.ts";
 
-/** Where most words stand in the least room. */
-const PATHS = ["?range=7d", "upstreams/ai-router?range=24h", "upstreams/ai-router?range=7d"];
+/** Where most words stand in the least room; none loads itself again while it is looked at. */
+const PATHS = [
+  "?range=7d&refresh=off",
+  "upstreams/ai-router?range=24h&refresh=off",
+  "upstreams/ai-router?range=7d&refresh=off",
+];
 const WIDTHS = [390, 768, 1_280];
 /** The width of a letter that a browser draws, by how much it is stretched or pressed in a badge; and whether it is cut. */
 const BADGE_TEXTS = `[...document.querySelectorAll("text")].map((text) => {
@@ -72,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)(
     });
 
     test("have a calendar whose days are reached and seen by keyboard", async () => {
-      await using watched = await openPage(browser, scenes.show("holes", "upstreams/ai-router"));
+      await using watched = await openPage(browser, scenes.show("holes", "upstreams/ai-router?refresh=off"));
       const { page } = watched;
       const days = page.locator(".calendar a");
       expect(await days.count()).toBeGreaterThan(5);
@@ -85,7 +89,7 @@ describe.skipIf(CHROMIUM === undefined)(
     });
 
     test("show each state by a sign of its colour, also of what another replica polls", async () => {
-      await using watched = await openPage(browser, scenes.show("shard", ""));
+      await using watched = await openPage(browser, scenes.show("shard", "?refresh=off"));
       const colours = await watched.page.evaluate<readonly string[]>(
         `[...document.querySelectorAll(".elsewhere .sign")].map((sign) => getComputedStyle(sign).fill)`,
       );
@@ -116,7 +120,7 @@ describe.skipIf(CHROMIUM === undefined)(
     );
 
     test("find what overlaps, and what leaves its box", async () => {
-      await using watched = await openPage(browser, scenes.show("well", ""), { bypassCSP: true });
+      await using watched = await openPage(browser, scenes.show("well", "?refresh=off"), { bypassCSP: true });
       const content = ".times { margin-top: -2rem } .legend { width: 4rem; white-space: nowrap }";
       await watched.page.addStyleTag({ content: `${content} .rows { margin-top: -2rem }` });
       const found = await layoutFindings(watched.page);
