@@ -11,7 +11,6 @@ import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { columnsInFile, fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
-import { writtenConfig } from "../config/schema/schema.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
@@ -208,7 +207,7 @@ async function startHttp(
     columns: (upstream, range) => columnsInFile(sources, upstream, range),
     report: reportFrom(sources),
     metrics: (format) => scrape(() => metricsView(sources), format),
-    config: () => writtenConfig(reload.config),
+    config: () => reload.shown,
     reload: () => reload.run("asked"),
     resume: (budget) => {
       const isKnown = ledger.resume(budget);

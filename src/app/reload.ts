@@ -26,7 +26,10 @@ export type ReloadParts = TransportParts & {
 };
 
 /** The config that runs first. */
-export type LoadedConfig = Pick<Loading & { kind: "loaded" }, "config" | "proof" | "digest" | "parts">;
+export type LoadedConfig = Pick<
+  Loading & { kind: "loaded" },
+  "config" | "shown" | "proof" | "digest" | "parts"
+>;
 
 /** The proof of a config holds for its own sizes only. */
 const UNTIL_A_RESTART =
@@ -36,6 +39,7 @@ const UNTIL_A_RESTART =
 export class AppReload implements AsyncDisposable {
   readonly #parts: ReloadParts;
   #config: Config;
+  #shown: string;
   #proof: Proof;
   #status: ReloadStatus;
   #last: LastReload;
@@ -46,8 +50,9 @@ export class AppReload implements AsyncDisposable {
   /** It has not read the file yet: whoever asks meanwhile gets its answer. */
   #next: Promise<ReloadResult> | undefined;
 
-  constructor({ config, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
+  constructor({ config, shown, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
+    this.#shown = shown;
     this.#proof = proof;
     this.#last = { digest, files, refusedAtMs: undefined };
     this.#parts = parts;
@@ -56,6 +61,11 @@ export class AppReload implements AsyncDisposable {
 
   get config(): Config {
     return this.#config;
+  }
+
+  /** The config that runs, as it is written. */
+  get shown(): string {
+    return this.#shown;
   }
 
   /** Of the config that runs. */
@@ -131,6 +141,7 @@ export class AppReload implements AsyncDisposable {
     }
     const faults = await polling.exclusively(() => this.#change(config, proof));
     if (faults.length > 0) return faults;
+    this.#shown = loaded.shown;
     log.level = config.log.level;
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
     this.#tellFleetSizes(loaded.config);

@@ -7,6 +7,7 @@ import { type Complaint, complain, faultsOf } from "./check/faults.ts";
 import { type Contents, openContents, withContents } from "./check/contents.ts";
 import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
+import { shownConfig } from "./check/plain.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { warningsOf, warningsOfReceivers } from "./check/warnings.ts";
 import { type Fault, listed } from "./read/fault.ts";
@@ -43,6 +44,8 @@ export type Loading =
   | ({
       readonly kind: "loaded";
       readonly config: Config;
+      /** See `shownConfig`. */
+      readonly shown: string;
       readonly proof: Proof;
       /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
@@ -125,6 +128,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
       budgets,
       upstreams: upstreams.map((upstream) => withContents(upstream, around.contents)),
     },
+    shown: shownConfig(yaml.tree),
     proof,
     warnings: listed([...placed(warnings), ...around.contents.warnings]),
     ...read,

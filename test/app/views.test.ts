@@ -3,7 +3,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
 import { expose } from "../../src/core/metrics/exposition.ts";
-import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { worstBurn } from "../../src/core/answer/credit.ts";
 import type { Config, Upstream } from "../../src/core/config/config.ts";
@@ -107,7 +106,7 @@ class Work {
   }
 }
 
-test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
+test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
   "while %s is made of thousands of upstreams, polls and probes get their turns",
   async (path) => {
     timersAtOnce();
@@ -128,7 +127,6 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/c
       metrics: (format) =>
         expose(metricsView({ ...shown, polling, reload: { ...shown.reload, config } }), [], format),
       status: () => statusView({ ...shown, polling, reload: { ...shown.reload, config } }),
-      config: () => writtenConfig(config),
     });
     const whole = Promise.resolve(app.request(path)).then(async ({ body }) => {
       const decoder = new TextDecoder();

@@ -3,7 +3,6 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { load } from "../../src/config/load.ts";
 import { readYaml } from "../../src/config/read/yaml.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
@@ -29,9 +28,6 @@ describe("a config that says only what it must", () => {
         expect: { status: ["2xx"] },
       },
     ]);
-    expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
-      upstreams: [{ cron: "0 0 9 * * MON-FRI", time_zone: "Europe/Berlin", expect: { status: ["2xx"] } }],
-    });
   });
 
   test("gets the defaults that the docs promise", async () => {
@@ -192,19 +188,6 @@ test("an operator tells how an upstream refuses", async () => {
     { header: "x-wall", means: "blocked" },
     { text: "no entry", means: "status" },
   ]);
-  expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
-    upstreams: [
-      {
-        expect: {
-          refusals: [
-            { status: [403], json: "/error/code", text: "spent", means: "quota" },
-            { header: "x-wall", means: "blocked" },
-            { text: "no entry", means: "status" },
-          ],
-        },
-      },
-    ],
-  });
 });
 
 test("an assertion of a credit's place, or of what holds it, knows it; one of another value does not", async () => {
@@ -229,7 +212,7 @@ test("an assertion of a credit's place, or of what holds it, knows it; one of an
   ]);
 });
 
-test("assertions are read, and told in the config's own words", async () => {
+test("assertions are read", async () => {
   const body = [
     { path: "", type: "object" },
     { path: "/status", equals: "ok" },
@@ -264,8 +247,6 @@ test("assertions are read, and told in the config's own words", async () => {
       { name: "x-debug", exists: false },
     ],
   });
-  const described: unknown = JSON.parse(JSON.stringify(writtenConfig(config)));
-  expect(described).toMatchObject({ upstreams: [{ expect: { body, headers } }] });
 });
 
 describe("variables", () => {

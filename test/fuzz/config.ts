@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { formatFault } from "../../src/config/read/fault.ts";
 import { load, type Loading } from "../../src/config/load.ts";
 import { bytesOf, mutated, pieces } from "./mutate.ts";
@@ -86,7 +85,7 @@ function judge(loading: Loading): void {
     promise(line >= 1 && column >= 1, `a fault is nowhere: ${line}:${column}`);
     promise(message !== "", "a fault says nothing");
   }
-  const shown = loading.kind === "loaded" ? JSON.stringify(writtenConfig(loading.config)) : "";
+  const shown = loading.kind === "loaded" ? loading.shown : "";
   promise(!(said.join("\n") + shown).includes(CANARY), "a key was shown");
 }
 

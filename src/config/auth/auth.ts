@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Auth } from "../../core/config/config.ts";
-import { codec, section } from "../keys/leaves.ts";
+import { decoded, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 import { aws } from "./aws.ts";
@@ -22,7 +22,7 @@ const BY_KEY: { readonly [Kind in Auth["kind"]]: AuthKind<AuthOf<Kind>> } = {
 const KINDS: readonly (readonly [key: string, kind: AuthKind])[] = Object.entries(BY_KEY);
 
 export const authSchema: z.ZodType<Auth> = noted(
-  codec(
+  decoded(
     ruled(
       section(
         Object.fromEntries(KINDS.map(([kind, { schema }]) => [kind, z.optional(schema)])),
@@ -30,11 +30,8 @@ export const authSchema: z.ZodType<Auth> = noted(
       ),
       exactlyOne(...KINDS.map(([kind]) => kind)),
     ).describe("How a request is authenticated: exactly one of these."),
-    {
-      // A mapping with none of them, or several, is refused by its rule.
-      decode: (written) => Object.values(written).find((auth) => auth !== undefined) ?? { kind: "none" },
-      encode: (auth) => ({ [auth.kind]: auth }),
-    },
+    // A mapping with none of them, or several, is refused by its rule.
+    (written): Auth => Object.values(written).find((auth) => auth !== undefined) ?? { kind: "none" },
   ),
   { isSecret: true },
 );

@@ -2,24 +2,21 @@
 
 import { z } from "zod";
 import { isOwnHeader } from "../keys/credential-signs.ts";
-import { codec, headerName, matching, named, section, text } from "../keys/leaves.ts";
+import { decoded, headerName, matching, named, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
 import { NEVER_LITERAL, source, sourceSection } from "./source.ts";
 
 export const none: AuthKind<AuthOf<"none">> = {
-  schema: codec(z.literal(true, { error: "true" }).describe("No key at all."), {
-    decode: () => ({ kind: "none" }),
-    encode: () => true,
-  }),
+  schema: decoded(z.literal(true, { error: "true" }).describe("No key at all."), () => ({ kind: "none" })),
 };
 
 export const bearer: AuthKind<AuthOf<"bearer">> = {
-  schema: codec(source().describe("Sent as Authorization: Bearer KEY."), {
-    decode: (secret) => ({ kind: "bearer", secret }),
-    encode: ({ secret }) => secret,
-  }),
+  schema: decoded(source().describe("Sent as Authorization: Bearer KEY."), (secret) => ({
+    kind: "bearer",
+    secret,
+  })),
   header: () => "authorization",
 };
 
@@ -32,7 +29,7 @@ const freeHeader: Rule = {
 };
 
 export const header: AuthKind<AuthOf<"header">> = {
-  schema: codec(
+  schema: decoded(
     ruled(
       sourceSection(
         {
@@ -45,16 +42,13 @@ export const header: AuthKind<AuthOf<"header">> = {
       ),
       freeHeader,
     ).describe("Sent in a header of its own."),
-    {
-      decode: ({ name, prefix, ...secret }) => ({ kind: "header", name, prefix, secret }),
-      encode: ({ name, prefix, secret }) => ({ name, prefix, ...secret }),
-    },
+    ({ name, prefix, ...secret }) => ({ kind: "header", name, prefix, secret }),
   ),
   header: ({ name }) => String(name).toLowerCase(),
 };
 
 export const query: AuthKind<AuthOf<"query">> = {
-  schema: codec(
+  schema: decoded(
     sourceSection(
       {
         name: noted(text("a query parameter's name", 128), { example: "unset" }).describe(
@@ -63,10 +57,7 @@ export const query: AuthKind<AuthOf<"query">> = {
       },
       `{ name: PARAMETER, env: NAME } or { name: PARAMETER, file: PATH }: ${NEVER_LITERAL}`,
     ).describe("Sent as a query parameter. It is kept out of every log, metric and page."),
-    {
-      decode: ({ name, ...secret }) => ({ kind: "query", name, secret }),
-      encode: ({ name, secret }) => ({ name, ...secret }),
-    },
+    ({ name, ...secret }) => ({ kind: "query", name, secret }),
   ),
 };
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { looksLikeSecretParameter } from "../keys/credential-signs.ts";
-import { codec, filePath, httpUrl, list, matching, named, oneOf, section, text } from "../keys/leaves.ts";
+import { decoded, filePath, httpUrl, list, matching, named, oneOf, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
-import { budgetName, writtenNames } from "../keys/budget-name.ts";
+import { budgetName } from "../keys/budget-name.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
 import { NEVER_LITERAL, source } from "./source.ts";
 
@@ -33,9 +33,6 @@ const parameters = z
   .prefault({})
   .describe("More fields of the token request, such as audience. They are shown on pages: never a key.");
 
-/** One; of its upstream it may have several. */
-const budget: z.ZodType<string | readonly string[]> = budgetName;
-
 const keys = section(
   {
     token_url: httpUrl().describe("The token endpoint: its http or https URL, without a key in it."),
@@ -54,7 +51,7 @@ const keys = section(
     client_auth: oneOf(["basic", "body"])
       .prefault("basic")
       .describe("Where the client's id and secret are sent: in Authorization: Basic, or in the body."),
-    budget: budget
+    budget: budgetName
       .optional()
       .describe("The budget that token requests count against. Default: the upstream's."),
     ca_file: filePath("certificates")
@@ -67,18 +64,19 @@ const keys = section(
 );
 
 export const oauth2: AuthKind<AuthOf<"oauth2">> = {
-  schema: codec(named(keys, { token_url: "url", client_secret: "secret" }), {
-    decode: ({ secret, budget, url, ...token }) => ({
+  schema: decoded(
+    named(keys, { token_url: "url", client_secret: "secret" }),
+    ({ secret, budget, url, ...token }) => ({
       kind: "oauth2",
       secret,
       // Its upstream has the budgets and the proxy of a token request that says nothing of them.
-      token: { ...token, url: new URL(url).href, budgets: [budget ?? []].flat(), proxy: "env" },
+      token: {
+        ...token,
+        url: new URL(url).href,
+        budgets: budget === undefined ? [] : [budget],
+        proxy: "env",
+      },
     }),
-    encode: ({ secret, token: { budgets, ...token } }) => ({
-      ...token,
-      secret,
-      budget: writtenNames(budgets),
-    }),
-  }),
+  ),
   header: () => "authorization",
 };

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
+import { withoutDefaults } from "../read/interpolate.ts";
 import { type Tree, entriesOf, itemsOf } from "../read/tree.ts";
 import { type Schema, inside, knownOf } from "../keys/notes.ts";
 
@@ -50,4 +51,11 @@ export function asWritten(tree: Tree | undefined): unknown {
   if (tree?.kind === "scalar") return tree.written ?? tree.value;
   if (tree?.kind === "list") return itemsOf(tree).map(asWritten);
   return tree && Object.fromEntries(entriesOf(tree).map(([key, value]) => [key, asWritten(value)]));
+}
+
+/** The config as it is written, as JSON that anybody may see: one that has a key in it is refused. */
+export function shownConfig(tree: Tree): string {
+  return JSON.stringify(asWritten(tree), (_, value: unknown) =>
+    typeof value === "string" ? withoutDefaults(value) : value,
+  );
 }

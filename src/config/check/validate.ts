@@ -37,14 +37,14 @@ export function validate(tree: Tree, directory: string): Parts {
       ),
     ),
   };
-  const bodies = [...keys.upstreams.keys()].flatMap((index) => {
-    const path = ["upstreams", index, "body"];
-    return literalKeysIn(treeAt(tree, path), path);
-  });
+  const bodies = [
+    ["defaults", "body"],
+    ...[...keys.upstreams.keys()].map((index) => ["upstreams", index, "body"]),
+  ];
   return {
     written,
     complaints: [
-      ...bodies,
+      ...bodies.flatMap((path) => literalKeysIn(treeAt(tree, path), path)),
       ...schemaComplaints(error?.issues ?? [], configSchema, tree),
       ...ruleComplaints(configSchema, written, tree),
     ],

@@ -20,8 +20,3 @@ export const budgetName: z.ZodType<string, string> = noted(
   ruled(matching(NAME_PATTERN, "the name of a budget"), isThere),
   { isNeeded: true },
 );
-
-/** One name is written without a list. */
-export function writtenNames(names: readonly string[]): string | readonly string[] {
-  return names.length === 1 && names[0] !== undefined ? names[0] : names;
-}

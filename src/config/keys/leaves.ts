@@ -9,7 +9,6 @@ import {
   parseDuration,
 } from "../../core/time/duration.ts";
 import { isList } from "../../core/exchange/json-value.ts";
-import { formatPercentage } from "../../core/text/percent.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";
@@ -31,15 +30,16 @@ export function section<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** A codec reads what is written as we have it inside; `encoded` goes the other way. */
-export function codec<Keys, Inner>(
+/** Reads what is written as we have it inside. */
+export function decoded<Keys, Inner>(
   written: z.ZodType<Keys>,
-  { decode, encode }: { readonly decode: (keys: Keys) => Inner; readonly encode: (inner: Inner) => Keys },
+  decode: (keys: Keys) => Inner,
 ): z.ZodType<Inner> {
-  return z.codec(written, z.custom<Inner>(), {
-    decode: (keys) => decode(keys),
-    encode: (inner) => encode(inner),
-  });
+  const inner: z.ZodType<Inner> = z.custom<Inner>();
+  return z.pipe(
+    written.transform((keys): unknown => decode(keys)),
+    inner,
+  );
 }
 
 type Camel<Key> = Key extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Key;
@@ -60,40 +60,35 @@ export function named<
   names: Names,
   more?: More,
 ): z.ZodType<Named<Shape, Names> & More> {
-  const written: z.ZodType<object> = section;
   const inner: z.ZodType<Named<Shape, Names> & More, object> = z.custom<Named<Shape, Names> & More>();
   const camel = (key: string): string => key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   const pairs = Object.keys(section.shape).map((key): [string, string] => [key, names[key] ?? camel(key)]);
-  return z.codec(written, inner, {
-    decode: (keys) => ({
-      ...more,
-      ...Object.fromEntries(pairs.map(([key, name]) => [name, Reflect.get(keys, key)])),
-    }),
-    encode: (inner) => Object.fromEntries(pairs.map(([key, name]) => [key, Reflect.get(inner, name)])),
-  });
+  const renamed = section.transform((keys): object => ({
+    ...more,
+    ...Object.fromEntries(pairs.map(([key, name]) => [name, Reflect.get(keys, key)])),
+  }));
+  return z.pipe(renamed, inner);
 }
 
-/** Text for a parser of ours, which returns undefined for a text that is not valid; and back. */
+/** Text for a parser of ours, which returns undefined for a text that is not valid. */
 export function reading<Value>(
   pattern: RegExp,
   phrase: string,
   parse: (text: string) => Value | undefined,
-  format: (value: Value) => string,
 ): z.ZodType<Value, string> {
-  return z.codec(z.string({ error: phrase }).regex(pattern, { error: phrase }), z.custom<Value>(), {
-    decode: (text, { issues }) => {
-      const value = parse(text);
-      if (value === undefined) issues.push({ code: "custom", message: phrase, input: text });
-      return value ?? z.NEVER;
-    },
-    encode: format,
+  const inner: z.ZodType<Value> = z.custom<Value>();
+  const parsed = matching(pattern, phrase).transform((text, { issues }): unknown => {
+    const value = parse(text);
+    if (value === undefined) issues.push({ code: "custom", message: phrase, input: text });
+    return value ?? z.NEVER;
   });
+  return z.pipe(parsed, inner);
 }
 
 export function duration(minMs: number, maxMs: number, example: string): z.ZodType<number, string> {
   const range = `from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   const pattern = amountsPattern(UNITS_MS, minMs, maxMs);
-  return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration, formatDuration);
+  return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration);
 }
 
 /** It is read as a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
@@ -107,7 +102,7 @@ export function percentage(
     `^${range.zero ? "" : "(?!0+(?:\\.0+)?%)"}(?:0?\\d{1,2}(?:\\.\\d{1,6})?${range.hundred ? "|100(?:\\.0{1,6})?" : ""})%$`,
   );
   const phrase = `a percentage ${from} and ${to}, such as ${example}`;
-  return reading(pattern, phrase, (text) => Number.parseFloat(text) / 100, formatPercentage);
+  return reading(pattern, phrase, (text) => Number.parseFloat(text) / 100);
 }
 
 const SIZES = { B: 1, KiB: 1024, MiB: 1024 ** 2 };
@@ -116,7 +111,7 @@ export function byteSize(minBytes: number, maxBytes: number, example: string): z
   const format = (bytes: number): string => formatAmount(bytes, SIZES);
   const phrase = `a size from ${format(minBytes)} to ${format(maxBytes)}, such as ${example}`;
   const pattern = amountsPattern(SIZES, minBytes, maxBytes);
-  return reading(pattern, phrase, (text) => parseAmount(text, SIZES), format);
+  return reading(pattern, phrase, (text) => parseAmount(text, SIZES));
 }
 
 export function wholeNumber(min: number, max: number): z.ZodType<number, number> {
@@ -161,7 +156,7 @@ export function filePath(file: NonNullable<Notes["file"]>): z.ZodType<string, st
 
 /** Read in lower case, as no case of letters counts there. */
 export function lowered(text: z.ZodType<string, string>): z.ZodType<string, string> {
-  return z.codec(text, z.string(), { decode: (written) => written.toLowerCase(), encode: (lower) => lower });
+  return text.transform((written) => written.toLowerCase());
 }
 
 export function headerName(): z.ZodType<string, string> {
@@ -209,10 +204,9 @@ export function oneOrMore<Value extends object | string | number>(
   phrase: string,
   ...given: readonly [most: number, words: string, such?: string]
 ): z.ZodType<readonly Value[]> {
-  return codec(z.union([item, filledList(item, ...given)], { error: phrase }), {
-    decode: (written) => (isList(written) ? written : [written]),
-    encode: (items) => items,
-  });
+  return decoded(z.union([item, filledList(item, ...given)], { error: phrase }), (written) =>
+    isList(written) ? written : [written],
+  );
 }
 
 export function oneOf<const Values extends readonly string[]>(

@@ -12,7 +12,3 @@ export function parseListen(text: string): Address | undefined {
   if (port > 65_535 || (v6 !== undefined && !isIPv6(v6))) return undefined;
   return { host: v6 ?? (groups["name"] || "0.0.0.0"), port };
 }
-
-export function formatListen({ host, port }: Address): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-}

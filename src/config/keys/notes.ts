@@ -4,7 +4,6 @@
  */
 
 import { z } from "zod";
-import { isObject } from "../../core/exchange/json-value.ts";
 import type { Path, Step } from "../read/tree.ts";
 import type { NameOf } from "../read/wording.ts";
 
@@ -53,7 +52,7 @@ export function noted<Noted extends z.ZodType>(schema: Noted, notes: Notes): Not
 }
 
 /** A schema without what wraps it, such as `optional`, and what all of these say. */
-export type Known = { readonly layers: readonly Schema[]; readonly core: Schema; readonly notes: Notes };
+export type Known = { readonly core: Schema; readonly notes: Notes };
 
 const known = new WeakMap<Schema, Known>();
 
@@ -62,7 +61,7 @@ export function knownOf(schema: Schema): Known {
   if (before !== undefined) return before;
   const layers = layersOf(schema);
   const notes = Object.assign({}, ...layers.map((layer) => registry.get(layer)).reverse());
-  const found = { layers, core: layers.at(-1) ?? schema, notes };
+  const found = { core: layers.at(-1) ?? schema, notes };
   known.set(schema, found);
   return found;
 }
@@ -117,24 +116,4 @@ export function notesAt(schema: Schema, [step, ...rest]: Path): Notes {
   const { notes } = knownOf(schema);
   const below = step === undefined ? undefined : inside(schema, step);
   return below === undefined ? notes : { ...notes, ...notesAt(below, rest) };
-}
-
-/**
- * Writes what was decoded with this schema as a config would say it: each codec is run backwards. Nothing is checked, as
- * it was when it was decoded: zod's own `encode` would check each value twice for every section that it is in, and could
- * not say that there is a key, of which only the place is told.
- */
-export function encoded(schema: Schema, decoded: unknown): unknown {
-  if (decoded === undefined) return undefined;
-  const { layers, core, notes } = knownOf(schema);
-  let value: unknown = decoded;
-  for (const layer of layers) {
-    if (layer instanceof z.ZodCodec) value = layer.def.reverseTransform(value, { value, issues: [] });
-  }
-  if (core instanceof z.ZodUnion) return encoded(alternativeFor(value, core), value);
-  if (core instanceof z.ZodArray && Array.isArray(value))
-    return value.map((item) => encoded(core.element, item));
-  if (!(core instanceof z.ZodObject) || !isObject(value)) return value;
-  const keys = Object.entries<Schema>(core.shape).map(([key, inner]) => [key, encoded(inner, value[key])]);
-  return { ...Object.fromEntries(keys), ...(notes.isSource && { key: "<secret>" }) };
 }

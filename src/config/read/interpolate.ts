@@ -41,9 +41,16 @@ export function interpolate(text: string, environment: Environment): Interpolati
   return { kind: "text", text: result + text.slice(from), changed };
 }
 
+const DEFAULT = /(?<!\$)(\$\{\w+):-[^}]*/g;
+
+/** A variable with its name alone: its default may be a key that nobody has looked at, as the variable is set. */
+export function withoutDefaults(text: string): string {
+  return text.replaceAll(DEFAULT, "$1:-…");
+}
+
 /** Whatever they are set to. */
 export function variablesIn(text: string): readonly string[] {
-  const result = interpolate(text.replaceAll(/(\$\{\w+):-[^}]*/g, "$1"), {});
+  const result = interpolate(text.replaceAll(DEFAULT, "$1"), {});
   return result.kind === "unset" ? result.variables : [];
 }
 

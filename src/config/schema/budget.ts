@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Budget, Rate } from "../../core/config/config.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
-import { codec, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
+import { decoded, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { priceSchema, quotaSchema, spendSchema } from "./price.ts";
@@ -9,7 +9,7 @@ import { priceSchema, quotaSchema, spendSchema } from "./price.ts";
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
 
-const rate: z.ZodType<Rate> = codec(
+const rate: z.ZodType<Rate> = decoded(
   section(
     {
       requests: wholeNumber(1, 1_000_000_000).describe(
@@ -21,10 +21,7 @@ const rate: z.ZodType<Rate> = codec(
     },
     "a mapping of requests and per, such as { requests: 60, per: 1m }",
   ).describe("At most this many requests in any window of this length."),
-  {
-    decode: ({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }),
-    encode: ({ requests, perMs }) => ({ requests, per: perMs }),
-  },
+  ({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }),
 );
 
 /** Two rates over the same window would be one metric series. */

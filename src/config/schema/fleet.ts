@@ -5,7 +5,7 @@ import { type Address, FLEET_MODES, type Fleet, type FleetRedis } from "../../co
 import { source } from "../auth/source.ts";
 import {
   checked,
-  codec,
+  decoded,
   duration,
   filledList,
   flag,
@@ -20,7 +20,7 @@ import {
   text,
   wholeNumber,
 } from "../keys/leaves.ts";
-import { formatListen, parseListen } from "../keys/listen.ts";
+import { parseListen } from "../keys/listen.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
@@ -32,16 +32,12 @@ const DEFAULT_PORT = 6_379;
 
 type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
 
-const url: z.ZodType<RedisUrl> = codec(
+const url: z.ZodType<RedisUrl> = decoded(
   checked(redisUrlFault, "a redis:// or rediss:// URL", REDIS_URL_PATTERN),
-  {
-    decode: parseRedisUrl,
-    encode: ({ tls, database, ...address }) =>
-      `${tls ? "rediss" : "redis"}://${formatListen(address)}/${database}`,
-  },
+  parseRedisUrl,
 );
 
-const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen, formatListen), {
+const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), {
   example: "unset.invalid:6379",
 });
 const nodes = filledList(address, 100, "addresses");
@@ -91,27 +87,14 @@ const tlsKeysNeedTls: Rule = {
   },
 };
 
-const NO_FILES = { caFile: undefined, certFile: undefined, keyFile: undefined, serverName: undefined };
-
-const redisSchema: z.ZodType<FleetRedis> = codec(
+const redisSchema: z.ZodType<FleetRedis> = decoded(
   named(ruled(redis, exactlyOne("url", "sentinel", "cluster"), certificateAndKey, tlsKeysNeedTls), {}),
-  {
-    decode: ({ url, sentinel, cluster, tls, username, password, ...files }) => ({
-      nodes: nodesOf({ url, sentinel, cluster }),
-      username,
-      password,
-      tls: (url?.tls ?? tls) === true ? files : undefined,
-    }),
-    encode: ({ nodes, username, password, tls }) => ({
-      url: nodes.kind === "single" ? { ...nodes, tls: tls !== undefined } : undefined,
-      sentinel: nodes.kind === "sentinel" ? { master: nodes.master, nodes: nodes.nodes } : undefined,
-      cluster: nodes.kind === "cluster" ? nodes.nodes : undefined,
-      tls: tls !== undefined,
-      username,
-      password,
-      ...(tls ?? NO_FILES),
-    }),
-  },
+  ({ url, sentinel, cluster, tls, username, password, ...files }) => ({
+    nodes: nodesOf({ url, sentinel, cluster }),
+    username,
+    password,
+    tls: (url?.tls ?? tls) === true ? files : undefined,
+  }),
 );
 
 /** A mapping that has none of them, or several, is refused by its rule, so any answer will do. */
@@ -162,14 +145,11 @@ const keys = named(
   { ttl: "ttlMs" },
 );
 
-export const fleetSchema: z.ZodType<Fleet> = codec(ruled(keys, reserveNeedsEverywhere), {
-  decode: (written) => ({
-    ...written,
-    name: written.name ?? ownName(),
-    reserve: written.mode === "shard" ? 0 : (written.reserve ?? DEFAULT_RESERVE),
-  }),
-  encode: (fleet) => ({ ...fleet, reserve: fleet.mode === "shard" ? undefined : fleet.reserve }),
-});
+export const fleetSchema: z.ZodType<Fleet> = decoded(ruled(keys, reserveNeedsEverywhere), (written) => ({
+  ...written,
+  name: written.name ?? ownName(),
+  reserve: written.mode === "shard" ? 0 : (written.reserve ?? DEFAULT_RESERVE),
+}));
 
 /** The machine's host name, without the characters that a name may not have. */
 function ownName(): string {

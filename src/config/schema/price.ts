@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import type { Quota } from "../../core/config/config.ts";
-import { type Price, type PricePart, UNITS_OF_MONEY, unitsOf } from "../../core/config/price.ts";
+import { type Price, type PricePart, unitsOf } from "../../core/config/price.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
-import { codec, duration, matching, named, oneOf, oneOrMore, pointer, section } from "../keys/leaves.ts";
+import { decoded, duration, matching, named, oneOf, oneOrMore, pointer, section } from "../keys/leaves.ts";
 import { type Rule } from "../keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../keys/rules.ts";
 
@@ -18,10 +18,7 @@ function amount(least: number, most: number): z.ZodType<number, number> {
 }
 
 function money(least: 0 | 1e-9): z.ZodType<number> {
-  return codec(amount(least, 1_000_000), {
-    decode: unitsOf,
-    encode: (units) => units / UNITS_OF_MONEY,
-  });
+  return decoded(amount(least, 1_000_000), unitsOf);
 }
 
 const part = ruled(
@@ -60,7 +57,7 @@ const oneCurrency: Rule = {
 
 type WrittenPart = z.output<typeof part>;
 
-export const priceSchema: z.ZodType<Price> = codec(
+export const priceSchema: z.ZodType<Price> = decoded(
   ruled(
     oneOrMore(
       part,
@@ -70,20 +67,12 @@ export const priceSchema: z.ZodType<Price> = codec(
     ),
     oneCurrency,
   ),
-  {
-    decode: (parts) => ({ currency: parts[0]?.currency ?? "", parts: parts.map(partOf) }),
-    encode: ({ currency, parts }) => parts.map((each) => writtenPart(each, currency)),
-  },
+  (parts) => ({ currency: parts[0]?.currency ?? "", parts: parts.map(partOf) }),
 );
 
 function partOf({ per_request, of, per = 1, is = 0, at_most = 0 }: WrittenPart): PricePart {
   if (of === undefined) return { kind: "request", units: per_request ?? 0 };
   return { kind: "answer", of, per, units: is, mostUnits: at_most };
-}
-
-function writtenPart(part: PricePart, currency: string): WrittenPart {
-  if (part.kind === "request") return { per_request: part.units, currency };
-  return { of: part.of, per: part.per, is: part.units, at_most: part.mostUnits, currency };
 }
 
 const quotaKeys = {

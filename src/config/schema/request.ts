@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { METHODS, type Method, type RequestBody } from "../../core/config/config.ts";
-import { codec, filePath, flag, oneOf, section } from "../keys/leaves.ts";
+import { decoded, filePath, flag, oneOf, section } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 
@@ -53,7 +53,7 @@ export function bodyOf({ json, text, form, file }: WrittenBody): RequestBody {
   return file === undefined ? { json } : { file, read: undefined };
 }
 
-const body: z.ZodType<RequestBody> = codec(bodyKeys, { decode: bodyOf, encode: (body) => body });
+const body: z.ZodType<RequestBody> = decoded(bodyKeys, bodyOf);
 
 type RequestKeys = {
   readonly method: z.ZodType<Method | undefined>;

@@ -1,4 +1,4 @@
-/** An upstream as it runs, made of its keys; and written as keys again. */
+/** An upstream as it runs, made of its keys. */
 
 import {
   type Auth,
@@ -9,13 +9,11 @@ import {
 } from "../../core/config/config.ts";
 import type { Price } from "../../core/config/price.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
-import { writtenNames } from "../keys/budget-name.ts";
-import { encoded } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 import { joinTemplate, joinUrl } from "../keys/upstream-url.ts";
 import { bodyOf } from "./request.ts";
 import { scheduleOf } from "./schedule.ts";
-import { type UpstreamKeys, upstreamSchema } from "./upstream.ts";
+import type { UpstreamKeys } from "./upstream.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -76,22 +74,6 @@ export function upstreamOf(
     },
     ...(price && { price }),
     denyAddresses,
-  };
-}
-
-/** An upstream is shown as a config would say it, but with its whole URL, and with its schedule as it is triggered. */
-export function writtenUpstream(upstream: Upstream): object {
-  const { name, url, schedule, budgets } = upstream;
-  const keys = mappingOf(encoded(upstreamSchema, upstream));
-  const [, cron, timeZone] = /^((?:\S+ ){5}\S+)(?: (.*))?$/.exec(schedule.expression) ?? [];
-  return {
-    name,
-    url,
-    ...keys,
-    budget: writtenNames(budgets),
-    schedule: schedule.source,
-    cron,
-    time_zone: timeZone,
   };
 }
 

@@ -19,11 +19,10 @@ import {
   reading,
   section,
 } from "../keys/leaves.ts";
-import { formatListen, parseListen } from "../keys/listen.ts";
+import { parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
-import { type Rule, encoded } from "../keys/notes.ts";
+import type { Rule } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { writtenUpstream } from "./running-upstream.ts";
 import { REQUIRED_SOMEWHERE, type UpstreamKeys, defaultsSchema, upstreamSchema } from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
@@ -45,7 +44,7 @@ function isNetwork(text: string): boolean {
 
 function listen(example: string): z.ZodType<Address, string> {
   const phrase = `an address and port, such as ${example} or ${example.replace("127.0.0.1", "[::1]")}`;
-  return reading(LISTEN_PATTERN, phrase, parseListen, formatListen);
+  return reading(LISTEN_PATTERN, phrase, parseListen);
 }
 
 const web: z.ZodType<Web> = named(
@@ -163,17 +162,3 @@ export const configSchema: z.ZodType<ConfigKeys> = named(
     .describe("The configuration of Pacewatch."),
   {},
 );
-
-/**
- * The running config as plain JSON, as a config file would say it. Of a key it shows only the source. Budgets and
- * upstreams, of which there may be thousands, are described when they are written.
- */
-export function writtenConfig({ budgets, upstreams, ...general }: Config): unknown {
-  return {
-    ...mappingOf(encoded(configSchema, general)),
-    budgets: Object.fromEntries(
-      budgets.map((budget) => [budget.name, { toJSON: () => encoded(budgetSchema, budget) }]),
-    ),
-    upstreams: upstreams.map((upstream) => ({ toJSON: () => writtenUpstream(upstream) })),
-  };
-}

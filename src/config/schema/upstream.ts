@@ -14,8 +14,8 @@ import { eachSchema } from "./each.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
 import { labelsSchema, linksSchema } from "./labels.ts";
 import {
-  codec,
   checked,
+  decoded,
   duration,
   flag,
   headerName,
@@ -113,7 +113,7 @@ const tls: z.ZodType<Tls> = named(
 const CONFIRM_OVER_MS = 10_000;
 const CONFIRM_PHRASE = "a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }";
 
-const confirmSchema: z.ZodType<Confirmation> = codec(
+const confirmSchema: z.ZodType<Confirmation> = decoded(
   z.union(
     [
       wholeNumber(0, 10),
@@ -128,13 +128,10 @@ const confirmSchema: z.ZodType<Confirmation> = codec(
     ],
     { error: CONFIRM_PHRASE },
   ),
-  {
-    decode: (written) =>
-      typeof written === "number"
-        ? { polls: written, overMs: CONFIRM_OVER_MS }
-        : { polls: written.polls, overMs: written.over },
-    encode: ({ polls, overMs }) => (overMs === CONFIRM_OVER_MS ? polls : { polls, over: overMs }),
-  },
+  (written) =>
+    typeof written === "number"
+      ? { polls: written, overMs: CONFIRM_OVER_MS }
+      : { polls: written.polls, overMs: written.over },
 );
 
 function proxyFault(proxy: Proxy): string | undefined {

@@ -45,8 +45,8 @@ export type RoutesDeps = ReportDeps & {
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
-  /** The running config, with its secrets masked. */
-  config(): unknown;
+  /** The running config as it is written, as JSON without a secret. */
+  config(): string;
   lifecycleEnabled(): boolean;
   badgesEnabled(): boolean;
   ready(): boolean;
@@ -328,11 +328,11 @@ function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
         : { pieces: jsonPieces({ nowMs: deps.status().nowMs, ...fleet }) };
     }),
     json("/api/v1/incidents", () => ({ pieces: incidentsAnswer(deps.status()) })),
-    json("/api/v1/config", () => ({ pieces: jsonPieces(deps.config()) })),
+    json("/api/v1/config", () => ({ pieces: [deps.config()] })),
   ];
 }
 
-type Json = { readonly status?: 404; readonly pieces: Pieces };
+type Json = { readonly status?: 404; readonly pieces: AnswerPieces };
 
 function missing(why: object): Json {
   return { status: 404, pieces: jsonPieces(why) };

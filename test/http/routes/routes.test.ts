@@ -298,9 +298,10 @@ describe("the JSON API", () => {
   );
 
   test("shows the config that it is given", async () => {
-    const config = { auth: { bearer: "<secret>" } };
-    const answer = await routesToAsk(sampleRoutesDeps({ config: () => config })).request("/api/v1/config");
-    expect(await answer.json()).toEqual(config);
+    const deps = sampleRoutesDeps({ config: () => '{"log":{"level":"info"}}' });
+    const answer = await routesToAsk(deps).request("/api/v1/config");
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(await answer.json()).toEqual({ log: { level: "info" } });
   });
 });
 

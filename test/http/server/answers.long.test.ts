@@ -23,7 +23,7 @@ test("whoever asks while others wait gets the answer that is made for all of the
   const server = await openServer({
     config: () => {
       made += 1;
-      return { made };
+      return JSON.stringify({ made });
     },
   });
   const clients = await Promise.all(

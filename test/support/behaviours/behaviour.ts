@@ -11,6 +11,8 @@ export type Behaviour = {
   readonly open: () => Promise<Stage>;
   /** How it is polled, where a plain poll would not meet it. */
   readonly poll?: Partial<Upstream>;
+  /** What a config says under `expect` for that. */
+  readonly expect?: object;
   /** In place of the system's resolver. */
   readonly lookup?: Names["addressesOf"];
   /** In place of the key that is not asked for. */

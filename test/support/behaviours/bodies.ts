@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import type { Expectation, Upstream } from "../../../src/core/config/config.ts";
+import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { type Behaviour, pours, replies } from "./behaviour.ts";
 import { serving } from "./stage.ts";
 
@@ -21,8 +21,9 @@ const asType = (type: string, body: string | Uint8Array): Behaviour["open"] =>
 
 const bomb = (): Buffer => gzipSync(Buffer.alloc(BOMB_BYTES), { level: 1 });
 
-const asserting = (expect: Pick<Expectation, "body" | "headers">): Partial<Upstream> => ({
-  expect: { status: [200], json: true, maxBodyBytes: 1_048_576, ...expect },
+const asserting = (expect: object): Pick<Behaviour, "poll" | "expect"> => ({
+  poll: { expect: { ...expectSchema.parse(expect), json: true } },
+  expect,
 });
 
 /** Made when it is first asked for. */
@@ -193,23 +194,23 @@ export const BODIES: readonly Behaviour[] = [
   },
   {
     does: "sends JSON in which what is asserted is another value",
-    poll: asserting({ body: [{ path: "/status", oneOf: ["ok"] }] }),
+    ...asserting({ body: [{ path: "/status", one_of: ["ok"] }] }),
     open: sending('{"status":"maintenance"}'),
     meets: "failed assertion",
     says: 'answered 200, but `/status` is "maintenance", expected "ok"',
   },
   {
     does: "sends a list that is shorter than asserted",
-    poll: asserting({ body: [{ path: "/data", minItems: 1, maxItems: undefined }] }),
+    ...asserting({ body: [{ path: "/data", min_items: 1 }] }),
     open: sending('{"data":[]}'),
     meets: "failed assertion",
     says: "answered 200, but `/data` is a list of 0 items, expected a list of at least 1 item",
   },
   {
     does: "sends all that is asserted, but for a header",
-    poll: asserting({
+    ...asserting({
       body: [{ path: "/data", type: "array" }],
-      headers: [{ name: "x-api-version", oneOf: ["2"] }],
+      headers: [{ name: "x-api-version", one_of: ["2"] }],
     }),
     open: sending('{"data":[]}', ["X-Api-Version: 3"]),
     meets: "failed assertion",

@@ -1,5 +1,3 @@
-import { encoded } from "../../../src/config/keys/notes.ts";
-import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { rawUpstream, type RawUpstream } from "../config-folder.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
@@ -17,12 +15,13 @@ const TIMEOUT_MS = 15_000;
 
 /** The same poll as a config asks for it. */
 export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
-  const { timeoutMs = TIMEOUT_MS, tls, expect } = behaviour.poll ?? {};
+  const { expect } = behaviour;
+  const { timeoutMs = TIMEOUT_MS, tls } = behaviour.poll ?? {};
   return rawUpstream(name, stage.url, {
     budget: name,
     timeout: `${timeoutMs}ms`,
     proxy: "none",
-    ...(expect === undefined ? {} : { expect: encoded(expectSchema, expect) }),
+    ...(expect === undefined ? {} : { expect }),
     ...(tls?.caFile === undefined ? {} : { tls: { ca_file: tls.caFile } }),
   });
 }
