@@ -12,7 +12,7 @@ import { eventually } from "../support/eventually.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 const EPOCH_S = 1_750_000_000;
-const LARGEST_BYTES = 1_250_000;
+const LARGEST_BYTES = 1_350_000;
 
 let folder: string;
 let packed: string;
