@@ -12,14 +12,6 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const json = (text: string): string => JSON.stringify(text);
 const letters = byCharacter((code) => `\\u${hexOf(code, 4)}`);
 
-function base32(text: string): string {
-  const bits = [...Buffer.from(text)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  const digits = bits.match(/.{1,5}/g) ?? [];
-  return digits
-    .map((digit) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[Number.parseInt(digit.padEnd(5, "0"), 2)])
-    .join("");
-}
-
 export const WRITINGS: Readonly<Record<string, Writing>> = {
   "as it is": (text) => text,
   "in capitals": (text) => text.toUpperCase(),
@@ -35,7 +27,6 @@ export const WRITINGS: Readonly<Record<string, Writing>> = {
   "in JSON three times, every letter": (text) => json(json(letters(text))),
   "in JSON as PHP writes it": (text) => json(text).replaceAll("/", String.raw`\/`),
   "as bytes of a string": byCharacter((code) => `\\x${hexOf(code)}`),
-  "as octal bytes of a string": byCharacter((code) => `\\${code.toString(8).padStart(3, "0")}`),
   "in HTML": (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
   "in HTML, by number": byCharacter((code) => `&#${code};`),
   "in HTML, by number of the other kind": byCharacter((code) => `&#x00${hexOf(code)};`),
@@ -44,10 +35,6 @@ export const WRITINGS: Readonly<Record<string, Writing>> = {
   "in HTML in HTML": (text) => byCharacter((code) => `&#${code};`)(text).replaceAll("&", "&amp;"),
   "in hex": (text) => Buffer.from(text).toString("hex"),
   "in hex, in capitals": (text) => Buffer.from(text).toString("hex").toUpperCase(),
-  "in hex with colons": byCharacter((code) => `${hexOf(code)}:`),
-  "in hex as C writes it": byCharacter((code) => `0x${hexOf(code)}, `),
-  "as numbers": (text) => JSON.stringify([...Buffer.from(text)]),
-  "in base32": base32,
   "in base64": base64,
   "in base64url": (text) => Buffer.from(text).toString("base64url"),
   "in base64, behind a word": (text) => base64(`Bearer ${text}`),
@@ -62,21 +49,10 @@ export const WRITINGS: Readonly<Record<string, Writing>> = {
   "in base64 of 16 bits a letter": (text) => Buffer.from(text, "utf16le").toString("base64"),
   "with zeros between": byCharacter((_, character) => `${character}\u0000`),
   "with tags between, which nobody sees": byCharacter((_, character) => `${character}\u{e0001}`),
-  "in code points of any length": byCharacter((code) => `\\u{${hexOf(code, 5)}}`),
   "quoted-printable": byCharacter((code) => `=${hexOf(code).toUpperCase()}`),
   "quoted-printable, wrapped": (text) => text.replaceAll(/.{3}/g, "$&=\r\n"),
   "with spaces between": byCharacter((_, character) => `${character} `),
-  "in JavaScript, by number in braces": byCharacter((code) => `\\u{${code.toString(16)}}`),
-  "in Perl, by number in braces": byCharacter((code) => `\\x{${code.toString(16)}}`),
-  "in Python, by number of eight digits": byCharacter((code) => `\\U${hexOf(code, 8)}`),
-  "in CSS": byCharacter((code) => `\\${code.toString(16)} `),
-  "in CSS, by number of six digits": byCharacter((code) => `\\${hexOf(code, 6)}`),
-  "in hex with dots": byCharacter((code) => `${hexOf(code)}.`),
-  "in hex as an assembler writes it": byCharacter((code) => `${hexOf(code)}h `),
-  "as a list of texts in hex": (text) => JSON.stringify([...Buffer.from(text)].map((code) => hexOf(code))),
-  "as octal numbers": byCharacter((code) => `0${code.toString(8)} `),
-  "as binary numbers": byCharacter((code) => code.toString(2).padStart(8, "0")),
-  "in base64, as a list of pieces": (text) => JSON.stringify(base64(text).match(/.{1,8}/g)),
-  "in HTML that may be wrapped": (text) => text.replaceAll(/\w{5}/g, "$&<wbr>"),
-  "in HTML, every letter marked": byCharacter((_, character) => `<b>${character}</b>`),
+  "in hex, with spaces between": byCharacter((code) => `${hexOf(code)} `),
+  "in hex, with line breaks between, in JSON": (text) =>
+    json(byCharacter((code) => `${hexOf(code)}\n`)(text)),
 };

@@ -153,7 +153,9 @@ export function judge(
       (isOk
         ? { status: head.status, headers: [] }
         : keptHeadOf(head, upstream.requestIdHeaders, withoutKeys)),
-    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
+    // Whoever refuses a key is the likeliest to repeat it.
+    excerpt:
+      isOk || outcome.kind === "rejected" ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
     announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
     ...(upstream.values !== undefined &&
       head !== undefined &&

@@ -22,6 +22,9 @@ const EXCERPT_CHARACTERS = 200;
 /** They say that they cannot take this message: of all others, a key or a receiver may be mended. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
+/** Such an answer may repeat the key: nothing of it is kept. */
+const REFUSES_KEY: ReadonlySet<number> = new Set([401, 403]);
+
 export function deliveryOf(
   { exchange, withoutKeys }: Pick<Observation, "exchange" | "withoutKeys">,
   kind: Kind,
@@ -31,7 +34,9 @@ export function deliveryOf(
   const { head, body } = exchange;
   const answered = `it answered ${head.status}`;
   if (head.status >= 200 && head.status < 300) return { kind: "delivered", detail: answered };
-  const words = excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys);
+  const words = REFUSES_KEY.has(head.status)
+    ? undefined
+    : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys);
   const detail = words === undefined ? answered : `${answered}: ${words}`;
   if (REFUSALS.has(head.status)) return { kind: "refused", detail };
   const date = headerValue(head.headers, "date");

@@ -24,24 +24,6 @@ describe.each(Object.entries(WRITINGS))("a key %s", (_, write) => {
   });
 });
 
-test.each([
-  ["decimal", 10],
-  ["octal", 8],
-  ["binary", 2],
-])(
-  "a key of which hardly anything but the last sign of ASCII is left is found in its %s codes",
-  (_, base) => {
-    const key = "~a~b~c~~~~~~";
-    const codes = Array.from(key, (sign) =>
-      sign
-        .charCodeAt(0)
-        .toString(base)
-        .padStart(base === 2 ? 7 : 1, "0"),
-    );
-    expect(hide(`no such key: ${codes.join(" ")}`, key)).toBe(WITHHELD);
-  },
-);
-
 describe("the provider's words stay", () => {
   test.each([
     '{"error":{"type":"rate_limit_exceeded","message":"You exceeded your current quota, please check your plan"}}',
@@ -85,9 +67,9 @@ test.each(["&#7;", "&#10;", "&#157;", "&#x7;", "&#x9d;"])("a key is found betwee
 describe.each(["&#7;", "&#157;", "&#x7;", "&#x9d;", "%07", String.raw`\x07`, "=07", "é"])(
   "between signs like %s",
   (sign) => {
-    test.each(["in base64", "in base32"])("a key %s is found", (how) => {
+    test("a key in base64 is found", () => {
       const key = "test-key-4c1f0c9a7e2b5d83";
-      const written = WRITINGS[how]?.(key) ?? "";
+      const written = Buffer.from(key).toString("base64");
       expect(hide(written.split("").join(sign), key)).toBe(WITHHELD);
     });
   },

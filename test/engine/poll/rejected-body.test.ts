@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import type { Exchange } from "../../../src/core/exchange/exchange.ts";
+import { judge } from "../../../src/engine/poll/poll-once.ts";
+import { sampleUpstream } from "../../support/samples.ts";
+
+const BODY = '{"error":{"message":"Incorrect API key provided: see our pages"}}';
+
+function polled(status: number, body = BODY): ReturnType<typeof judge>["poll"] {
+  const exchange: Exchange = {
+    kind: "answered",
+    head: { status, reasonPhrase: "", headers: [] },
+    body: new TextEncoder().encode(body),
+  };
+  const observation = {
+    exchange,
+    durationMs: 1,
+    phasesMs: {},
+    certificateExpiresAtMs: undefined,
+    withoutKeys: (text: string) => text,
+  };
+  const times = { id: "1", origin: "schedule", sentAtMs: 0, endedAtMs: 1, delayMs: 0 } as const;
+  return judge(sampleUpstream(), observation, times).poll;
+}
+
+test.each([401, 403, 400, 200])("nothing of the body of a %i that rejects our key is kept", (status) => {
+  const poll = polled(status);
+  expect(poll.outcome.kind).toBe("rejected");
+  expect(JSON.stringify(poll)).not.toMatch(/Incorrect|see our pages/);
+});
+
+test("of any other failure, the beginning of the body is kept", () => {
+  expect(polled(500, "<h1>busy</h1>").excerpt).toBe("<h1>busy</h1>");
+});
