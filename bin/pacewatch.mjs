@@ -39,8 +39,5 @@ setFlagsFromString("--heap-growing-percent=50");
 // written, as in a read-only image, it is only read.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
 // The build writes this name: sources need no map.
-if (typeof PACEWATCH_COMMIT === "string") {
-  const { nameSourcesInStackTraces } = await import("../src/adapters/stack-traces.ts");
-  nameSourcesInStackTraces();
-}
+if (typeof PACEWATCH_COMMIT === "string") process.setSourceMapsEnabled(true);
 await import("../src/main.ts");

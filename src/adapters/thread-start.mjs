@@ -13,10 +13,7 @@ const NICENESS = 10;
 process.report.excludeEnv = true;
 if (workerData.canWait) lowerPriority();
 enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/pacewatch", import.meta.url)));
-if (typeof PACEWATCH_COMMIT === "string") {
-  const { nameSourcesInStackTraces } = await import("./stack-traces.ts");
-  nameSourcesInStackTraces();
-}
+if (typeof PACEWATCH_COMMIT === "string") process.setSourceMapsEnabled(true);
 await import(workerData.module);
 
 /** Only Linux has priorities of threads. */
