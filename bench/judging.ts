@@ -84,7 +84,14 @@ const upstream = sampleUpstream();
 /** Sorted. */
 function microseconds({ status, headers, body }: Case): readonly number[] {
   const observation = observed(answered(status, headers, body));
-  const times = { id: "p", origin: "schedule", sentAtMs: 0, endedAtMs: 0, delayMs: 0 } as const;
+  const times = {
+    id: "p",
+    origin: "schedule",
+    sentAtMs: 0,
+    endedAtMs: 0,
+    delayMs: 0,
+    usualGapMs: 15_000,
+  } as const;
   const judged = (): number => {
     const startedMs = performance.now();
     judge(upstream, observation, times);

@@ -34,9 +34,9 @@ import type { Notifier } from "../engine/notify/notifier.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
-import { History } from "../core/history/history.ts";
+import { History, type Kept } from "../core/history/history.ts";
+import { isWatching } from "../core/history/watched.ts";
 import { type SeenBefore, seenElsewhere, seenLast, seenUntil } from "../core/history/incidents.ts";
-import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { RestoredUpstream, StateStore } from "../core/history/state.ts";
@@ -59,11 +59,11 @@ const TRY_AGAIN_MS = 5_000;
 const SETTLE_EVERY_MS = 5_000;
 /** Replicas read their clocks a little apart. */
 const SAME_PAUSE_MS = 1_000;
-/** A week of one value takes ten kilobytes, and fifty incidents as much. */
-const MOST_GONE = 1_000;
+/** A month of hours takes 29 kB, a week of one value ten, and fifty incidents as much. */
+const MOST_GONE = 500;
 
 /** Of an upstream that is not polled here now. */
-type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: KeptValues };
+type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: Kept };
 
 /** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
 export class AppPolling implements AsyncDisposable {
@@ -342,12 +342,13 @@ export class AppPolling implements AsyncDisposable {
       this.#records.delete(name);
       // Where it is in the config still, another replica watches it.
       if (!configured.has(name)) record.record({ kind: "unwatched" });
-      const { incidents, lastPoll, values: kept } = record.history;
-      const polls = lastPoll === undefined ? [] : [lastPoll];
+      const { incidents, lastPolls, lastPoll, kept } = record.history;
+      const lastWatching = lastPolls.findLast(({ outcome }) => isWatching(outcome));
+      const polls = [lastWatching, lastPoll].filter((poll) => poll !== undefined);
       const [newest] = incidents;
       const isOpen = newest !== undefined && newest.endedAtMs === undefined;
       const evidence = isOpen ? record.history.evidence.of(newest) : [];
-      if (incidents.length > 0 || !kept.isEmpty)
+      if (lastPoll !== undefined || incidents.length > 0 || !kept.values.isEmpty)
         keepNewest(this.#gone, name, { incidents, polls, evidence, kept }, MOST_GONE);
     }
     this.#network.keep(this.#applied.upstreams);

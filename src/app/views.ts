@@ -122,7 +122,7 @@ export function statusView(sources: ViewSources): Status {
       *[Symbol.iterator]() {
         for (const name of upstreams.keys()) {
           const found = polled(name);
-          if (found !== undefined) yield summaryOf(found);
+          if (found !== undefined) yield summaryOf(found, nowMs);
         }
       },
     },

@@ -146,7 +146,7 @@ async function pollWithLease(
 ): Promise<PollResult | undefined> {
   const slot = { origin: "first" as const, atMs: parts.clock.now() };
   const failure = probe.token && (await awaitToken(probe.token));
-  if (failure !== undefined) return withoutToken(slot, failure, parts);
+  if (failure !== undefined) return withoutToken(upstream, slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, parts);
   if (lease === undefined) return undefined;
   const result = await pollOnce(upstream, probe, slot, lease, parts, NEVER_ABORTED);

@@ -11,7 +11,14 @@ import { VirtualClock } from "../support/virtual/clock.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const KEY = "test-key-5f0b2c7e91";
-const TIMES = { id: "1", origin: "schedule", sentAtMs: 0, endedAtMs: 0, delayMs: 0 } as const;
+const TIMES = {
+  id: "1",
+  origin: "schedule",
+  sentAtMs: 0,
+  endedAtMs: 0,
+  delayMs: 0,
+  usualGapMs: 15_000,
+} as const;
 const UPSTREAM = sampleUpstream({ expect: { status: [200], json: true, maxBodyBytes: MAX_BYTES } });
 
 function observationOf(text: string, released: () => void = () => {}): Observation {

@@ -109,7 +109,7 @@ test("an incident is told in words for as long as it is open, and without them o
   const atMs = world.clock.wallNow();
   const poll = samplePoll({ sentAtMs: atMs, endedAtMs: atMs, outcome: outcomeOf("timeout") });
   record?.record({ kind: "polled", poll });
-  record?.record({ kind: "judged", poll });
+  record?.record({ kind: "judged", poll, watchedMs: 0 });
   record?.record({ kind: "health_changed", from: "unknown", to: "down", atMs });
   for (let beat = 0; beat < 2; beat += 1) {
     expect(bulletinOf(world)?.incidents).toMatchObject([{ state: "down", endedAtMs: undefined }]);

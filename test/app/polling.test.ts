@@ -135,6 +135,34 @@ test("an upstream that a replica takes over a second and a third time goes on wi
   void polling.drop(["ai"], "cut off");
 });
 
+test("an upstream that left and came back goes on with what was counted, and with the time that was watched", async () => {
+  const { polling, clock } = opened();
+  await using _ = polling;
+  const see = (polls: number): void => {
+    for (let turn = 0; turn < polls; turn += 1) {
+      clock.stepWall(15_000);
+      const atMs = clock.wallNow();
+      const poll = samplePoll({ sentAtMs: atMs, endedAtMs: atMs, delayMs: 0, usualGapMs: 15_000 });
+      polling.recordOf("ai")?.record({ kind: "polled", poll });
+    }
+  };
+  const lastHour = () => polling.recordOf("ai")?.history.availability(clock.wallNow())[0];
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await clock.advance(1);
+  see(21);
+  expect(lastHour()).toMatchObject({ ok: 21, watchedMs: 300_000 });
+  void polling.drop(["ai"], "cut off");
+  await clock.advance(1);
+  clock.stepWall(600_000);
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await clock.advance(1);
+  expect(lastHour()).toMatchObject({ ok: 21, watchedMs: 300_000 });
+  // The ten minutes between were not watched, but for the gap before the first poll.
+  see(1);
+  expect(lastHour()).toMatchObject({ ok: 22, watchedMs: 315_000 });
+  void polling.drop(["ai"], "cut off");
+});
+
 test("an upstream that left the config while nothing ran: its incident ended when it was seen last, also where it comes back at once", async () => {
   const incident = {
     upstream: "email",
@@ -488,8 +516,8 @@ test("a slot that is skipped as nothing is left of a quota says of which, and no
   }
 });
 
-test("of upstreams that left the config a thousand are remembered, the latest ones", async () => {
-  const names = Array.from({ length: 1_001 }, (_, index) => `gone-${index}`);
+test("of upstreams that left the config five hundred are remembered, the latest ones", async () => {
+  const names = Array.from({ length: 501 }, (_, index) => `gone-${index}`);
   const incidentAt = (startedAtMs: number): RestoredUpstream => ({
     polls: [],
     failures: [],
@@ -503,7 +531,7 @@ test("of upstreams that left the config a thousand are remembered, the latest on
   await using _ = polling;
   const ai = sampleUpstream({ name: "ai" });
   polling.apply(sampleConfig({ upstreams: [ai] }), new Map());
-  const back = ["gone-0", "gone-1", "gone-1000"];
+  const back = ["gone-0", "gone-1", "gone-500"];
   polling.apply(
     sampleConfig({ upstreams: [ai, ...back.map((name) => sampleUpstream({ name }))] }),
     new Map(),

@@ -108,6 +108,8 @@ export function live(
         origin,
         sentAtMs,
         endedAtMs,
+        delayMs: 0,
+        usualGapMs: upstream.schedule.longestGapMs,
         durationMs: TOOK_MS[did],
         phasesMs: { wait: TOOK_MS[did] },
         outcome,

@@ -72,7 +72,7 @@ describe("a config that says only what it must", () => {
         confirm: 1,
         confirmOverMs: 10_000,
         expect: { status: [200], json: true, maxBodyBytes: 1_048_576 },
-        degradedAboveMs: undefined,
+        degradedAboveMs: 1_000,
         requestIdHeaders: [],
         objective: { availability: 0.995, latencyMs: 1000 },
         connection: "fresh",

@@ -29,6 +29,7 @@ export function toldOf(entry: RefusalEntry): {
     sentAtMs: atMs,
     endedAtMs: atMs,
     delayMs: 0,
+    usualGapMs: 15_000,
   } as const;
   const { poll, advice } = judge(
     sampleUpstream({

@@ -166,6 +166,7 @@ export function meet({ status, headers, body }: Answer): Cost {
     sentAtMs: 0,
     endedAtMs: 1_790_000_000_000,
     delayMs: 0,
+    usualGapMs: 15_000,
   } as const;
   const observation = {
     exchange,

@@ -1,3 +1,4 @@
+import { availabilityOf } from "../../src/core/status/availability.ts";
 import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
@@ -188,6 +189,7 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     sentAtMs: POLL_ENDED_AT_MS - 200,
     endedAtMs: POLL_ENDED_AT_MS,
     delayMs: 50,
+    usualGapMs: 15_000,
     durationMs: 200,
     phasesMs: { wait: 150, transfer: 50 },
     outcome: OK,
@@ -216,9 +218,9 @@ export function sampleAnnouncement(changes: Partial<Announcement> = {}): Announc
 }
 
 /** As a poll is recorded whose outcome is known at once. */
-export function recordPoll(recorder: Recorder, poll: Poll): void {
+export function recordPoll(recorder: Recorder, poll: Poll, watchedMs = 0): void {
   recorder.record({ kind: "polled", poll });
-  recorder.record({ kind: "judged", poll });
+  recorder.record({ kind: "judged", poll, watchedMs });
 }
 
 /** Accounts of finished polls. */
@@ -407,7 +409,8 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): Upst
     skips: [{ cause: "budget", count: 1 }],
     skippedSincePoll: [],
     latency: { polls: 8, p50Ms: 100, p95Ms: 200, p99Ms: 1240 },
-    availability: [{ windowMs: 3_600_000, ok: 7, failed: 1, ratio: 0.875 }],
+    missedLastHour: [],
+    availability: [availabilityOf(3_600_000, { ok: 7, failed: 1, watchedMs: 1_200_000 })],
     lastFailures: [],
     ...changes,
     lastPolls,
@@ -429,7 +432,7 @@ export function sampleBudgetStatus(changes: Partial<BudgetStatus> = {}): BudgetS
 
 export function sampleBucket(changes: Partial<CountedBucket> = {}): CountedBucket {
   const counts = { ok: 0, failed: 0, throttled: 0, rejected: 0, ours: 0 };
-  return { index: 0, ...counts, okMs: 0, longestMs: 0, ...changes };
+  return { index: 0, ...counts, okMs: 0, longestMs: 0, watchedMs: 0, withinObjective: 0, ...changes };
 }
 
 /** A status as plain lists. */

@@ -9,11 +9,11 @@ import {
   type PollOfColumn,
 } from "../../core/status/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
-import { number, oneOf, readRows, type Row, whole } from "../../core/exchange/rows.ts";
+import { count, number, oneOf, readRows, type Row, whole } from "../../core/exchange/rows.ts";
 import { bucketOf } from "./tables.ts";
 
 /** What a plot needs of a poll, and no more. */
-const NEWEST_POLLS = `SELECT ended_at_ms, outcome, iif(json_valid(facts), facts ->> 'durationMs', NULL) AS duration_ms
+const NEWEST_POLLS = `SELECT ended_at_ms, outcome, watched_ms, iif(json_valid(facts), facts ->> 'durationMs', NULL) AS duration_ms
   FROM polls WHERE upstream = ? ORDER BY id DESC LIMIT ${POLLS_IN_FILE}`;
 
 /** Each bucket is looked up by its key. */
@@ -50,5 +50,6 @@ function pollOf(row: Row): PollOfColumn {
     endedAtMs: row.get("ended_at_ms", whole),
     outcome: row.get("outcome", oneOf(OUTCOMES)),
     durationMs: row.get("duration_ms", number),
+    watchedMs: row.get("watched_ms", count),
   };
 }

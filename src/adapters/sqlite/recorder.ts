@@ -25,9 +25,10 @@ export class StateRecorder implements Recorder {
 
   record(event: PollEvent): void {
     if (event.kind === "judged") {
+      const { watchedMs } = event;
       const { endedAtMs, withinObjective, cost } = event.poll;
       const status = pollStatusOf(event.poll);
-      this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status, cost });
+      this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, watchedMs, status, cost });
       for (const { name } of event.poll.values ?? []) this.#saveValue(name);
       for (const { quota } of event.poll.quotas ?? []) this.#saveValue(quotaTrack(quota));
     } else if (event.kind !== "health_changed" && event.kind !== "unwatched") {

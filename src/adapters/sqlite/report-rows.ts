@@ -28,6 +28,7 @@ const COLUMNS: Readonly<Record<Exclude<keyof Figures, "badMinutes">, string>> = 
   withinObjective: "within_objective",
   okMs: "ok_duration_ms",
   slowestMs: "slowest_ok_ms",
+  watchedMs: "watched_ms",
   watchedMinutes: "watched_minutes",
 };
 /** In place of a column, where no provider counts. */

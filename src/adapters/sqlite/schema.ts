@@ -20,6 +20,7 @@ const ROLL_UP_COLUMNS = `
   throttled INTEGER NOT NULL,
   rejected INTEGER NOT NULL,
   within_objective INTEGER NOT NULL,
+  watched_ms INTEGER NOT NULL,
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL`;
 
@@ -36,6 +37,7 @@ CREATE TABLE polls (
   poll TEXT NOT NULL,
   ended_at_ms INTEGER NOT NULL,
   outcome TEXT NOT NULL,
+  watched_ms INTEGER NOT NULL,
   facts TEXT NOT NULL
 ) STRICT;
 CREATE INDEX polls_by_upstream ON polls (upstream, id);
@@ -63,6 +65,7 @@ CREATE TABLE days (
   rejected REAL NOT NULL,
   offline REAL NOT NULL,
   within_objective REAL NOT NULL,
+  watched_ms REAL NOT NULL,
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,
   watched_minutes REAL NOT NULL,

@@ -47,13 +47,14 @@ export type KeyedRow = {
   readonly columns: Columns;
 };
 
-export function pollColumns({ upstream, endedAtMs, status }: SavedPoll): Columns {
+export function pollColumns({ upstream, endedAtMs, watchedMs, status }: SavedPoll): Columns {
   const { id, outcome, ...facts } = status;
   return {
     upstream,
     poll: id,
     ended_at_ms: Math.round(endedAtMs),
     outcome,
+    watched_ms: watchedMs,
     facts: JSON.stringify(facts),
   };
 }
@@ -95,7 +96,7 @@ export function failedMinutes(failures: number): string {
 
 /** These columns of a minute, and of an hour, are sums. */
 export const MINUTE_SUMS: readonly string[] =
-  "polls ok failed throttled rejected within_objective ok_duration_ms".split(" ");
+  "polls ok failed throttled rejected within_objective watched_ms ok_duration_ms".split(" ");
 export const HOUR_SUMS: readonly string[] = [
   ...MINUTE_SUMS,
   "offline",
@@ -303,5 +304,7 @@ export function bucketOf(row: Row): CountedBucket {
     ours: Math.max(0, row.get("polls", count) - told),
     okMs: row.get("ok_duration_ms", number),
     longestMs: row.get("slowest_ok_ms", number),
+    watchedMs: row.get("watched_ms", count),
+    withinObjective: row.get("within_objective", count),
   };
 }

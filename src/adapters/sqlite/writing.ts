@@ -37,13 +37,13 @@ export class StateWriter {
 
   #poll(poll: SavedPoll): void {
     this.#put("polls", pollColumns(poll));
-    const { upstream, endedAtMs, withinObjective, status, cost } = poll;
+    const { upstream, endedAtMs, withinObjective, watchedMs, status, cost } = poll;
     const { outcome, reason } = status;
     const okMs = outcome === "ok" ? status.durationMs : 0;
     const outcomes = (["ok", "failed", "throttled", "rejected"] as const).map((each) =>
       Number(each === outcome),
     );
-    const counts = [1, ...outcomes, Number(withinObjective), okMs];
+    const counts = [1, ...outcomes, Number(withinObjective), watchedMs, okMs];
     const minute = Math.floor(endedAtMs / MINUTE_MS);
     const seen = this.#statement(ADD_TO_MINUTE).get(minute, upstream, ...counts, okMs);
     const changes = minuteChanges(outcome, Number(seen?.["ok"]), Number(seen?.["failed"]));

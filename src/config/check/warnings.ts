@@ -8,7 +8,7 @@ import { type Complaint, complain } from "./faults.ts";
 
 /** Allowed, but probably not intended. */
 export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
-  const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs, objective } = upstream;
   const warnings: Complaint[] = [];
   const warn = (key: Path, says: string): void =>
     void warnings.push(complain([...path, ...key], `upstream "${name}" ${says}`));
@@ -34,7 +34,7 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
       `has a timeout of ${timeout}, and ${gap}: while a poll takes longer than that, slots are skipped`,
     );
   }
-  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs)
+  if (degradedAboveMs >= timeoutMs && degradedAboveMs !== objective.latencyMs)
     warn(["degraded_above"], `can never be degraded: a poll ends after ${timeout}, its timeout`);
   return warnings;
 }

@@ -66,6 +66,7 @@ export function upstreamOf(
     schedule,
     confirm: confirm.polls,
     confirmOverMs: confirm.overMs,
+    degradedAboveMs: same.degradedAboveMs ?? same.objective.latencyMs,
     timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
     expect: {
       ...expect,

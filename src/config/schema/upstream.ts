@@ -188,7 +188,7 @@ const shared = {
   expect: expectSchema.prefault({}).describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
-    .describe("An ok answer that took longer means degraded. Without it, an upstream is never degraded."),
+    .describe("An ok answer that took longer means degraded. Default: the latency of its objective."),
   request_id_headers: list(lowered(headerName()), 10, "header names")
     .prefault([])
     .describe(

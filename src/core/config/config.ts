@@ -265,7 +265,7 @@ export type Upstream = {
   /** And so long must it have failed. */
   readonly confirmOverMs: number;
   readonly expect: Expectation;
-  readonly degradedAboveMs: number | undefined;
+  readonly degradedAboveMs: number;
   /** In lower case; besides those that are known. */
   readonly requestIdHeaders: readonly string[];
   /** Absent where there are none. */

@@ -24,7 +24,7 @@ export type Polled = {
   };
 };
 
-export function summaryOf({ upstream, record, condition }: Polled): UpstreamSummary {
+export function summaryOf({ upstream, record, condition }: Polled, nowMs: number): UpstreamSummary {
   const { accounts, history } = record;
   const { slots, totalPolls, inFlight, waiting, skips } = accounts;
   const creditEndsAtMs = upstream.values && history.values.firstEndMs(upstream.values);
@@ -34,6 +34,7 @@ export function summaryOf({ upstream, record, condition }: Polled): UpstreamSumm
     health: { state: condition.health.state, sinceMs: history.sinceMs, up: condition.health.isUp },
     counts: { slots, polls: totalPolls, inFlight, waiting, skipped: skips.total },
     lastPoll: history.lastPoll,
+    missedLastHour: history.missedLastHour(upstream.objective.availability, nowMs),
     ...(creditEndsAtMs !== undefined && { creditEndsAtMs }),
   };
 }
@@ -44,7 +45,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
   const { schedule, values, links } = upstream;
   const read = history.values.read(values ?? [], schedule.longestGapMs, nowMs);
   return {
-    ...summaryOf(polled),
+    ...summaryOf(polled, nowMs),
     budgets: upstream.budgets,
     labels: upstream.labels,
     ...(links && { links }),

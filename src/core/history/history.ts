@@ -6,8 +6,9 @@ import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
+import { FAILURES_KEPT, POLLS_KEPT } from "../status/kept-poll.ts";
 import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
-import { availabilityOf, type AvailabilityWindow, POLLS_KEPT } from "../status/availability.ts";
+import { availabilityOf, type AvailabilityWindow, type Missed, missedIn } from "../status/availability.ts";
 import {
   type Columns,
   columnsOfBuckets,
@@ -17,12 +18,18 @@ import {
 } from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
-export const FAILURES_KEPT = 20;
 /** Availability is counted in whole minutes and hours. */
 export const MINUTES_KEPT = 60;
 export const HOURS_KEPT = 720;
 
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
+
+/** Large, and handed on as it is. */
+export type Kept = {
+  readonly values: KeptValues;
+  readonly byMinute: RollingCounts;
+  readonly byHour: RollingCounts;
+};
 
 /** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
@@ -45,23 +52,23 @@ export class History implements Recorder {
   /** Between two slots, by the present config. */
   longestGapMs: number = Infinity;
 
-  /** `values` are newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
+  /** `kept` is newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
   constructor(
     upstream: string,
     startedAtMs: number,
     restored?: Partial<RestoredUpstream>,
-    values?: KeptValues,
+    kept?: Kept,
     sinceMs: number = startedAtMs,
   ) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents, sinceMs);
     this.evidence = new Evidence(restored?.evidence);
-    this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
-    this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
+    this.#byMinute = kept?.byMinute ?? new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
+    this.#byHour = kept?.byHour ?? new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.upstream = upstream;
     this.startedAtMs = startedAtMs;
-    this.values = values ?? new KeptValues(restored?.values);
+    this.values = kept?.values ?? new KeptValues(restored?.values);
   }
 
   record(event: PollEvent): void {
@@ -84,7 +91,7 @@ export class History implements Recorder {
         this.#polled(event.poll);
         return;
       case "judged":
-        this.#judged(event.poll);
+        this.#judged(event.poll, event.watchedMs);
         return;
       case "health_changed":
         this.#incidents.healthChanged(event);
@@ -131,6 +138,11 @@ export class History implements Recorder {
     return [...(this.#skippedSincePoll?.values() ?? [])];
   }
 
+  /** For a history that goes on with it. */
+  get kept(): Kept {
+    return { values: this.values, byMinute: this.#byMinute, byHour: this.#byHour };
+  }
+
   get latency(): LatencyQuantiles | undefined {
     return latencyQuantiles(this.#polls.okDurationsMs);
   }
@@ -138,9 +150,13 @@ export class History implements Recorder {
   availability(nowMs: number): readonly AvailabilityWindow[] {
     return WINDOWS_MS.map((windowMs) => {
       const counts = windowMs === HOUR_MS ? this.#byMinute : this.#byHour;
-      const { ok, failed } = counts.within(windowMs, nowMs);
-      return availabilityOf(windowMs, ok, failed);
+      return availabilityOf(windowMs, counts.within(windowMs, nowMs));
     });
+  }
+
+  missedLastHour(objective: number, nowMs: number): readonly Missed[] {
+    const counts = this.#byMinute.within(HOUR_MS, nowMs);
+    return missedIn(availabilityOf(HOUR_MS, counts), counts.withinObjective, objective);
   }
 
   /** In minutes or hours. Single polls of a day are only in the state file. */
@@ -165,16 +181,17 @@ export class History implements Recorder {
     this.evidence.polled(status);
   }
 
-  #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {
+  #judged(poll: Poll, watchedMs: number): void {
+    const { id, outcome, endedAtMs } = poll;
     const { kind, reason } = outcome;
     this.#incidents.judged(outcome, endedAtMs);
-    this.#byMinute.add(endedAtMs, kind, durationMs);
-    this.#byHour.add(endedAtMs, kind, durationMs);
+    this.#byMinute.add(poll, watchedMs);
+    this.#byHour.add(poll, watchedMs);
     if (reason === "offline") {
       this.#polls.markOffline(id);
       this.evidence.wasOurs(id);
-      this.#failures = this.#failures.map((poll) =>
-        poll.id === id ? { ...poll, outcome: kind, reason } : poll,
+      this.#failures = this.#failures.map((failure) =>
+        failure.id === id ? { ...failure, outcome: kind, reason } : failure,
       );
     }
   }

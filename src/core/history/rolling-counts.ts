@@ -1,21 +1,26 @@
-/** How polls ended, and how long the ok ones took, over a rolling window in buckets: bounded, and cheap to sum. */
+/** How polls ended, how long the ok ones took, and the time that they watched, over a rolling window in buckets: bounded, and cheap to sum. */
 
 import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
+import type { Poll } from "../poll/poll.ts";
 import type { CountedBucket } from "../status/timeline.ts";
 
-/** A month of hours takes 23 kB of plain numbers, and five times as much as objects. The index is the first number. */
-const NUMBERS_A_BUCKET = 3 + OUTCOMES.length;
+/** A month of hours takes 29 kB of plain numbers, and five times as much as objects. The index is the first number. */
+const NUMBERS_A_BUCKET = 5 + OUTCOMES.length;
 const OK_MS = 1 + OUTCOMES.length;
 const LONGEST_MS = OK_MS + 1;
+const WATCHED_MS = LONGEST_MS + 1;
+const WITHIN_OBJECTIVE = WATCHED_MS + 1;
 const FIRST_BUCKETS = 8;
+
+export type CountedPoll = Pick<Poll, "endedAtMs" | "outcome" | "durationMs" | "withinObjective">;
 
 export class RollingCounts {
   readonly #bucketMs: number;
   readonly #length: number;
   /** The newest last. */
   #numbers: Int32Array<ArrayBuffer> = new Int32Array(FIRST_BUCKETS * NUMBERS_A_BUCKET);
-  /** The same bytes, for the two latencies of each bucket. */
-  #latencies: Float32Array<ArrayBuffer> = new Float32Array(this.#numbers.buffer);
+  /** The same bytes, for the times of each bucket. */
+  #times: Float32Array<ArrayBuffer> = new Float32Array(this.#numbers.buffer);
   /** How many of the numbers are in use. */
   #used = 0;
 
@@ -26,28 +31,37 @@ export class RollingCounts {
     for (const bucket of restored.slice(-length - 1)) {
       const place = this.#push(bucket.index);
       OUTCOMES.forEach((outcome, offset) => (this.#numbers[place + 1 + offset] = bucket[outcome]));
-      this.#latencies[place + OK_MS] = bucket.okMs;
-      this.#latencies[place + LONGEST_MS] = bucket.longestMs;
+      this.#times[place + OK_MS] = bucket.okMs;
+      this.#times[place + LONGEST_MS] = bucket.longestMs;
+      this.#times[place + WATCHED_MS] = bucket.watchedMs;
+      this.#numbers[place + WITHIN_OBJECTIVE] = bucket.withinObjective;
     }
   }
 
-  add(atMs: number, outcome: Outcome, durationMs: number): void {
-    const place = this.#placeOf(Math.floor(atMs / this.#bucketMs));
-    this.#numbers[place + 1 + OUTCOMES.indexOf(outcome)] = this.#count(place, outcome) + 1;
-    if (outcome !== "ok") return;
-    this.#latencies[place + OK_MS] = this.#latencyAt(place + OK_MS) + durationMs;
-    this.#latencies[place + LONGEST_MS] = Math.max(this.#latencyAt(place + LONGEST_MS), durationMs);
+  add({ endedAtMs, outcome: { kind }, durationMs, withinObjective }: CountedPoll, watchedMs: number): void {
+    const place = this.#placeOf(Math.floor(endedAtMs / this.#bucketMs));
+    this.#numbers[place + 1 + OUTCOMES.indexOf(kind)] = this.#count(place, kind) + 1;
+    this.#times[place + WATCHED_MS] = this.#timeAt(place + WATCHED_MS) + watchedMs;
+    if (kind !== "ok") return;
+    if (withinObjective) this.#numbers[place + WITHIN_OBJECTIVE] = this.#at(place + WITHIN_OBJECTIVE) + 1;
+    this.#times[place + OK_MS] = this.#timeAt(place + OK_MS) + durationMs;
+    this.#times[place + LONGEST_MS] = Math.max(this.#timeAt(place + LONGEST_MS), durationMs);
   }
 
-  within(windowMs: number, nowMs: number): Pick<CountedBucket, "ok" | "failed"> {
+  within(
+    windowMs: number,
+    nowMs: number,
+  ): Pick<CountedBucket, "ok" | "failed" | "withinObjective" | "watchedMs"> {
     const oldest = Math.floor((nowMs - windowMs) / this.#bucketMs);
     const newest = Math.floor(nowMs / this.#bucketMs);
-    const counts = { ok: 0, failed: 0 };
+    const counts = { ok: 0, failed: 0, withinObjective: 0, watchedMs: 0 };
     for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
       // A wall clock that was ahead for a while has left buckets of a time that is still to come.
       if (this.#at(place) < oldest || this.#at(place) > newest) continue;
       counts.ok += this.#count(place, "ok");
       counts.failed += this.#count(place, "failed");
+      counts.withinObjective += this.#at(place + WITHIN_OBJECTIVE);
+      counts.watchedMs += this.#timeAt(place + WATCHED_MS);
     }
     return counts;
   }
@@ -69,8 +83,10 @@ export class RollingCounts {
       throttled: this.#count(place, "throttled"),
       rejected: this.#count(place, "rejected"),
       ours: this.#count(place, "ours"),
-      okMs: this.#latencyAt(place + OK_MS),
-      longestMs: this.#latencyAt(place + LONGEST_MS),
+      okMs: this.#timeAt(place + OK_MS),
+      longestMs: this.#timeAt(place + LONGEST_MS),
+      watchedMs: this.#timeAt(place + WATCHED_MS),
+      withinObjective: this.#at(place + WITHIN_OBJECTIVE),
     };
   }
 
@@ -78,8 +94,8 @@ export class RollingCounts {
     return this.#numbers[place] ?? 0;
   }
 
-  #latencyAt(place: number): number {
-    return this.#latencies[place] ?? 0;
+  #timeAt(place: number): number {
+    return this.#times[place] ?? 0;
   }
 
   #count(place: number, outcome: Outcome): number {
@@ -93,7 +109,7 @@ export class RollingCounts {
       const larger = new Int32Array(Math.min(most, this.#used * 2));
       larger.set(this.#numbers);
       this.#numbers = larger;
-      this.#latencies = new Float32Array(larger.buffer);
+      this.#times = new Float32Array(larger.buffer);
     }
     const place = this.#used;
     this.#numbers.fill(0, place, place + NUMBERS_A_BUCKET);

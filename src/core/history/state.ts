@@ -16,6 +16,7 @@ export type SavedPoll = {
   readonly upstream: string;
   readonly endedAtMs: number;
   readonly withinObjective: boolean;
+  readonly watchedMs: number;
   readonly status: PollStatus;
   readonly cost?: Cost | undefined;
 };

@@ -2,6 +2,7 @@ import { UpstreamAccounts } from "../metrics/accounts.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import type { History } from "./history.ts";
+import { WatchedTime } from "./watched.ts";
 
 /** Tells at once, or later, the poll with the outcome that counts. */
 export type Judge = (poll: Poll, judged: (poll: Poll) => void) => void;
@@ -12,12 +13,15 @@ export class UpstreamRecord implements Recorder {
   readonly history: History;
   readonly #recorders: readonly Recorder[];
   readonly #judge: Judge;
-  readonly #judged = (poll: Poll): void => this.record({ kind: "judged", poll });
+  readonly #watched: WatchedTime;
+  readonly #judged = (poll: Poll): void =>
+    this.record({ kind: "judged", poll, watchedMs: this.#watched.coveredBy(poll) });
 
   /** `others` get each event after `history`. */
   constructor(history: History, others: readonly Recorder[], judge: Judge = (poll, judged) => judged(poll)) {
     this.history = history;
     this.#judge = judge;
+    this.#watched = new WatchedTime(history.lastPolls);
     this.accounts = new UpstreamAccounts(history.upstream, history.startedAtMs);
     this.#recorders = [this.accounts, history, ...others];
   }

@@ -73,6 +73,7 @@ export class UpstreamAccounts implements Recorder {
   waiting = 0;
   inFlight = 0;
   withinObjective = 0;
+  watchedMs = 0;
   malformedSignals = 0;
   lastPollAtMs: number | undefined;
   lastSuccessAtMs: number | undefined;
@@ -120,6 +121,7 @@ export class UpstreamAccounts implements Recorder {
         this.lastPollAtMs = event.poll.endedAtMs;
         return;
       case "judged":
+        this.watchedMs += event.watchedMs;
         this.#judged(event.poll);
         return;
       case "pause_requested":

@@ -81,6 +81,10 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     "Polls that were ok, at or under the latency objective.",
     one(({ accounts }) => accounts.withinObjective),
   ),
+  "pacewatch_upstream_watched_seconds_total{upstream}": counter(
+    "The time that polls watched: each that was ok or failed covers the time since the one before, at most the usual gap of its schedule then.",
+    one(({ accounts }) => accounts.watchedMs / 1000),
+  ),
   "pacewatch_responses_total{upstream,code}": counter(
     "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
     eachCount(

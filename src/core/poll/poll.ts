@@ -17,6 +17,8 @@ export type Poll = {
   readonly endedAtMs: number;
   /** From the slot to the sending. */
   readonly delayMs: number;
+  /** Between most slots of the schedule that it was sent by. */
+  readonly usualGapMs: number;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
   /** Absent where no stream began. */

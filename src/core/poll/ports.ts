@@ -82,9 +82,9 @@ export type PollEvent =
     }
   /**
    * Once for each `polled`, with the outcome that counts: at once, or when it is known whether we were offline. Only
-   * then is the poll counted, so that nothing has to be taken back.
+   * then is the poll counted, so that nothing has to be taken back: it, and the time that it watched.
    */
-  | { readonly kind: "judged"; readonly poll: Poll }
+  | { readonly kind: "judged"; readonly poll: Poll; readonly watchedMs: number }
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange)
   /** It left the config. A poll that is in flight still ends. */

@@ -4,24 +4,38 @@ import type { BadUnit, Sla } from "../config/config.ts";
 import { formatMoney, UNITS_OF_MONEY } from "../config/price.ts";
 import { happenedPhases } from "../exchange/exchange.ts";
 import { reasonWords } from "../exchange/reasons.ts";
+import { availabilityOf, watchedWords } from "../status/availability.ts";
 import { humanLatency, UNITS } from "../status/humanize.ts";
 import { STATE_WORDS } from "../status/words.ts";
 import { inThousands } from "../text/thousands.ts";
 import { dateTime } from "../time/civil-day.ts";
 import { formatDuration } from "../time/duration.ts";
 import { HOW } from "./how.ts";
-import type { Report, ReportedCost, ReportedIncident, ReportedMonth, UpstreamReport } from "./report.ts";
+import type {
+  Report,
+  ReportedCost,
+  ReportedDay,
+  ReportedIncident,
+  ReportedMonth,
+  UpstreamReport,
+} from "./report.ts";
 
 /** `said` is what an upstream wrote: text from strangers. */
 export type Cell = string | { readonly said: readonly string[] } | Figure;
 
 /** A number, in words only where somebody reads them: programs get its plain value and the unit of that. */
-export type Figure = { readonly value: number | undefined; readonly way: Way };
+export type Figure = {
+  readonly value: number | undefined;
+  readonly way: Way;
+  /** Follows the words: so little was watched that it is no verdict. */
+  readonly early?: string;
+};
 
 type Way = { readonly unit: "" | "ms" | "ratio"; readonly text: (value: number) => string };
 
-export function figureText({ value, way }: Figure): string {
-  return value === undefined ? UNKNOWN : way.text(value);
+export function figureText({ value, way, early }: Figure): string {
+  if (value === undefined) return UNKNOWN;
+  return early === undefined ? way.text(value) : `${way.text(value)} ${early}`;
 }
 
 export type Table = {
@@ -84,7 +98,7 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
     tableOf("In short", HOW.short, upstreams, [
       ["Upstream", ({ upstream }) => upstream],
       ["Watched", ({ watched }) => ratio(watched)],
-      ["Availability", ({ availability }) => ratio(availability)],
+      ["Availability", availabilityIn],
       ["As the provider counts", providerRatio],
       ["Outages", ({ incidents }) => count(incidents.filter(({ isOutage }) => isOutage).length)],
       ["Credit", creditsIn],
@@ -144,7 +158,7 @@ function figures(upstream: UpstreamReport): Table {
     ["Watched, as a part", ratio(watched), HOW.watched],
     ["Polls that were ok", count(ok), HOW.ok],
     ["Polls that failed", count(failed), HOW.failed],
-    ["Availability", ratio(upstream.availability), HOW.availability],
+    ["Availability", availabilityIn(upstream), HOW.availability],
     ["Left out: throttled", count(upstream.throttled), HOW.throttled],
     ["Left out: our key or permission", count(upstream.rejected), HOW.rejected],
     ["Left out: we were offline", count(upstream.offline), HOW.offline],
@@ -270,7 +284,7 @@ function dayTable({ days, sla }: UpstreamReport): Table {
     ["Watched", ({ watchedMs }) => time(watchedMs)],
     ["Ok", ({ ok }) => count(ok)],
     ["Failed", ({ failed }) => count(failed)],
-    ["Availability", ({ availability }) => ratio(availability)],
+    ["Availability", availabilityIn],
     ["Throttled", ({ throttled }) => count(throttled)],
     ["Rejected", ({ rejected }) => count(rejected)],
     ["Ours", ({ offline, otherOurs }) => count(offline + otherOurs)],
@@ -295,6 +309,13 @@ const money = figuresAs({
 });
 const latency = figuresAs({ unit: "ms", text: humanLatency });
 const time = figuresAs({ unit: "ms", text: wholeSeconds });
+
+/** The same as on the page of the upstream. */
+function availabilityIn(sums: Pick<ReportedDay, "fromMs" | "toMs" | "ok" | "failed" | "watchedMs">): Figure {
+  const window = availabilityOf(sums.toMs - sums.fromMs, sums);
+  const figure = ratio(window.ratio);
+  return window.isEarly ? { ...figure, early: watchedWords(window) } : figure;
+}
 
 /** Rounded down: 99.99996 % is not 100 %. */
 function percent(part: number): string {

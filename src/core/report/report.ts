@@ -4,7 +4,6 @@ import type { Sla, Upstream } from "../config/config.ts";
 import { UNITS_OF_MONEY } from "../config/price.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import { EVIDENCE_POLLS } from "../history/incidents.ts";
-import { cronOf } from "../schedule/schedule.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
@@ -13,7 +12,6 @@ import type { Month, Period, Span } from "./period.ts";
 export type Reported = {
   readonly name: string;
   readonly schedule: string;
-  readonly usualGapMs: number;
   readonly latencyObjectiveMs: number;
   readonly sla: Sla | undefined;
 };
@@ -29,6 +27,7 @@ export const FIGURES = [
   "withinObjective",
   "okMs",
   "slowestMs",
+  "watchedMs",
   "watchedMinutes",
   "badMinutes",
 ] as const;
@@ -59,7 +58,6 @@ export type Kept = {
 };
 
 export type Sums = Omit<Figures, "polls" | "okMs" | "slowestMs" | "badMinutes"> & {
-  readonly watchedMs: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly availability: number | undefined;
   /** Suspended, no memory, a bug of ours. */
@@ -134,8 +132,7 @@ export type Report = {
 };
 
 export function reportedOf({ name, schedule, objective, sla }: Upstream): Reported {
-  const { usualGapMs } = cronOf(schedule);
-  return { name, schedule: schedule.source, usualGapMs, latencyObjectiveMs: objective.latencyMs, sla };
+  return { name, schedule: schedule.source, latencyObjectiveMs: objective.latencyMs, sla };
 }
 
 export function upstreamReport(
@@ -224,20 +221,21 @@ export const NOTHING: Figures = {
   withinObjective: 0,
   okMs: 0,
   slowestMs: 0,
+  watchedMs: 0,
   watchedMinutes: 0,
   badMinutes: 0,
 };
 
-/** A minute with a poll that was ok or failed is watched; polled less often than that, it stands for a whole gap. */
+/** A poll that ends early in a range may have watched the time before it too. */
 function sumsOf(
-  { polls, okMs, slowestMs, badMinutes, ...figures }: Figures,
+  { polls, okMs, slowestMs, badMinutes, watchedMs, ...figures }: Figures,
   lengthMs: number,
-  { usualGapMs, sla }: Reported,
+  { sla }: Reported,
 ): Sums {
-  const { ok, failed, throttled, rejected, offline, watchedMinutes } = figures;
+  const { ok, failed, throttled, rejected, offline } = figures;
   return {
     ...figures,
-    watchedMs: Math.min(lengthMs, watchedMinutes * Math.max(MINUTE_MS, usualGapMs)),
+    watchedMs: Math.min(lengthMs, watchedMs),
     availability: ok + failed === 0 ? undefined : ok / (ok + failed),
     otherOurs: polls - ok - failed - throttled - rejected - offline,
     meanMs: ok === 0 ? undefined : okMs / ok,

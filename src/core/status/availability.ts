@@ -2,67 +2,77 @@
 
 import { inThousands } from "../text/thousands.ts";
 import { humanDuration } from "./humanize.ts";
-import type { Objective } from "../config/config.ts";
+import { SECOND_MS } from "../time/duration.ts";
 
-export type AvailabilityWindow = {
+type Counts = { readonly ok: number; readonly failed: number; readonly watchedMs: number };
+
+export type AvailabilityWindow = Counts & {
   readonly windowMs: number;
-  readonly ok: number;
-  readonly failed: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly ratio: number | undefined;
-};
-
-/** So many polls of an upstream are in memory: fewer are all that there were. */
-export const POLLS_KEPT = 60;
-
-type Watched = {
-  readonly objective: Pick<Objective, "availability">;
-  readonly usualGapMs: number;
-  readonly lastPolls: readonly { readonly atMs: number }[];
+  /** So little of the window was watched that its ratio is that of another window. */
+  readonly isEarly: boolean;
 };
 
 export const LEFT_OUT =
   "Of the polls that were ok or failed: being throttled or rejected, and our own faults, say nothing about the upstream.";
 
-export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {
-  const decided = ok + failed;
-  return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
-}
-
-/** Of less than this share of a window, its availability is not told: it would be that of another window. */
+/** Of less than this share of a window, nothing is said against an objective. */
 const LEAST_WATCHED = 0.1;
 /** From this share on, a window counts as watched. Some slots are skipped or throttled. */
 const WHOLLY_WATCHED = 0.9;
 
-export type JudgedAvailability = {
-  /** Against the objective. */
-  readonly verdict: "met" | "missed" | "unknown";
-  /** Follows the verdict: `2 of 4 failed, in 30 s watched`. */
-  readonly counts: string;
-};
-
-export function judgeAvailability(
-  window: AvailabilityWindow,
-  upstream: Watched,
-  nowMs: number,
-): JudgedAvailability {
-  const { windowMs, ok, failed, ratio } = window;
-  if (ratio === undefined) return { verdict: "unknown", counts: "no polls to judge by" };
-  const watched = watchedMs(window, upstream, nowMs);
-  const some = `${failed === 0 ? "none" : inThousands(failed)} of ${inThousands(ok + failed)} failed`;
-  const counts = watched < WHOLLY_WATCHED * windowMs ? `${some}, in ${humanDuration(watched)} watched` : some;
-  if (watched < LEAST_WATCHED * windowMs) return { verdict: "unknown", counts: `too early: ${counts}` };
-  return { verdict: ratio >= upstream.objective.availability ? "met" : "missed", counts };
+/** The first poll of a window may have watched what was before it too. */
+export function availabilityOf(windowMs: number, counts: Counts): AvailabilityWindow {
+  const { ok, failed } = counts;
+  const watchedMs = Math.min(counts.watchedMs, windowMs);
+  const decided = ok + failed;
+  return {
+    windowMs,
+    ok,
+    failed,
+    watchedMs,
+    ratio: decided === 0 ? undefined : ok / decided,
+    isEarly: watchedMs < LEAST_WATCHED * windowMs,
+  };
 }
 
-/** A usual gap for each poll that counts; no more than since the first, where all are still kept. */
-function watchedMs(
-  { ok, failed }: AvailabilityWindow,
-  { lastPolls, usualGapMs }: Watched,
-  nowMs: number,
-): number {
-  const polls = ok + failed;
-  const areAllKept = polls <= lastPolls.length && lastPolls.length < POLLS_KEPT;
-  const oldest = areAllKept ? lastPolls.at(0) : undefined;
-  return Math.min(polls * usualGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
+export type Verdict = "met" | "missed" | "early" | "unknown";
+
+/** Against the objective. The same everywhere: while little was watched, there is a number, and no verdict. */
+export function verdictOnAvailability({ ratio, isEarly }: AvailabilityWindow, objective: number): Verdict {
+  if (ratio === undefined) return "unknown";
+  if (isEarly) return "early";
+  return ratio >= objective ? "met" : "missed";
+}
+
+/** The share of ok polls that must be within the latency objective. */
+export const WITHIN_LATENCY_SHARE = 0.95;
+
+export type Missed = "availability" | "latency";
+
+/** `withinObjective`: so many of the ok polls were fast enough. */
+export function missedIn(
+  window: AvailabilityWindow,
+  withinObjective: number,
+  objective: number,
+): readonly Missed[] {
+  const isSlow = !window.isEarly && withinObjective < WITHIN_LATENCY_SHARE * window.ok;
+  return [
+    ...(verdictOnAvailability(window, objective) === "missed" ? (["availability"] as const) : []),
+    ...(isSlow ? (["latency"] as const) : []),
+  ];
+}
+
+/** Follows the ratio: `of 10 min`. Empty where the window was watched. */
+export function watchedWords({ ok, failed, watchedMs, windowMs }: AvailabilityWindow): string {
+  if (watchedMs >= WHOLLY_WATCHED * windowMs) return "";
+  if (watchedMs >= SECOND_MS) return `of ${humanDuration(watchedMs)}`;
+  return ok + failed === 1 ? "of 1 poll" : `of ${inThousands(ok + failed)} polls`;
+}
+
+/** `2 of 40 failed` */
+export function failedWords({ ok, failed }: AvailabilityWindow): string {
+  if (ok + failed === 0) return "no polls to judge by";
+  return `${failed === 0 ? "none" : inThousands(failed)} of ${inThousands(ok + failed)} failed`;
 }

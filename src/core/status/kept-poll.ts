@@ -5,6 +5,10 @@ import type { KeptHeader } from "../exchange/exchange.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { capText } from "../text/escape.ts";
 
+/** Of an upstream, in memory. Where there are so many, there may have been more: nobody is told that these were all. */
+export const POLLS_KEPT = 60;
+export const FAILURES_KEPT = 20;
+
 type Texts = {
   readonly detail: string;
   readonly excerpt: string | undefined;

@@ -2,16 +2,19 @@ import { SKIPS } from "../exchange/outcome.ts";
 import { usedUpWords } from "./credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "./humanize.ts";
-import type { BudgetStatus, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
+import { inThousands } from "../text/thousands.ts";
+import { POLLS_KEPT } from "./kept-poll.ts";
+import type { BudgetStatus, Incident, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
 
 /** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
 export function reasonSentence(
   upstream: UpstreamFacts,
   budgets: readonly BudgetStatus[],
   nowMs: number,
+  incident?: Incident,
 ): string {
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
-  const sentence = healthSentence(upstream, budgets, nowMs);
+  const sentence = healthSentence(upstream, budgets, nowMs, incident);
   if (pausedUntilMs <= nowMs) return sentence;
   const { state } = upstream.health;
   // It is only known how it was.
@@ -19,29 +22,50 @@ export function reasonSentence(
   return `${sentence} ${isBlind} are paused for another ${humanDuration(pausedUntilMs - nowMs)}.`;
 }
 
-function healthSentence(upstream: UpstreamFacts, budgets: readonly BudgetStatus[], nowMs: number): string {
+function healthSentence(
+  upstream: UpstreamFacts,
+  budgets: readonly BudgetStatus[],
+  nowMs: number,
+  incident: Incident | undefined,
+): string {
   const { lastPolls, health } = upstream;
   switch (health.state) {
     case "unknown":
       return unknownSentence(upstream, budgets, nowMs);
     case "up":
-      return upSentence(lastPolls, nowMs);
+      return upSentence(upstream, nowMs);
     case "degraded":
-      return slowSentence(upstream);
+      return slowSentence(upstream, nowMs);
     case "throttled":
     case "unauthorized":
     case "down":
-      return `${recentTrouble(lastPolls) ?? "The polls that showed this are no longer kept"}.`;
+      return `${longTrouble(lastPolls, incident, nowMs)}${recentTrouble(lastPolls) ?? "The polls that showed this are no longer kept"}.`;
     default:
       return health.state satisfies never;
   }
 }
 
-function upSentence(polls: readonly PollStatus[], nowMs: number): string {
+/** An incident has more polls than are kept: how many, and since when, only itself knows. */
+function longTrouble(
+  lastPolls: readonly PollStatus[],
+  incident: Incident | undefined,
+  nowMs: number,
+): string {
+  if (incident === undefined || incident.polls <= lastPolls.length || !lastPolls.every(isTrouble)) return "";
+  const forMs = Math.max(0, nowMs - incident.startedAtMs);
+  return `None of ${inThousands(incident.polls)} polls in ${humanDuration(forMs)} was ok. `;
+}
+
+function upSentence({ lastPolls: polls, lastFailures, counts }: UpstreamFacts, nowMs: number): string {
   const newest = polls.at(-1);
   if (newest === undefined) return "It was up when last polled; those polls are no longer kept.";
   const lastTrouble = polls.findLast(isTrouble);
   if (lastTrouble === newest) return `${recentTrouble(polls)}. Not confirmed yet: waiting for another poll.`;
+  if (lastTrouble === undefined && polls.length >= POLLS_KEPT) {
+    const before = lastFailures.at(-1);
+    if (before === undefined) return `Each of the ${inThousands(counts.polls)} polls since the start was ok.`;
+    return `Every poll of the last ${humanDuration(nowMs - before.atMs)} was ok; the one before them ${pollPhrase(before)}.`;
+  }
   const newer = polls.length - 1 - polls.findLastIndex(isTrouble);
   const oks = newer === 1 ? "The last poll was ok" : `The last ${newer} polls were ok`;
   if (lastTrouble === undefined) return `${oks}.`;
@@ -49,11 +73,13 @@ function upSentence(polls: readonly PollStatus[], nowMs: number): string {
   return `${oks}; the one before, ${ago} ago, ${pollPhrase(lastTrouble)}.`;
 }
 
-function slowSentence({ lastPolls, degradedAboveMs }: UpstreamFacts): string {
+function slowSentence({ lastPolls, degradedAboveMs, health }: UpstreamFacts, nowMs: number): string {
   const window = recentWindow(lastPolls, (poll) => poll.degraded);
   const slow = window.filter((poll) => poll.degraded);
-  if (slow.length === 0 || degradedAboveMs === undefined) return "The last answer was slow.";
+  if (slow.length === 0) return "The last answer was slow.";
   const slowestMs = Math.max(...slow.map((poll) => poll.durationMs));
+  if (slow.length >= POLLS_KEPT)
+    return `Every poll for ${humanDuration(nowMs - health.sinceMs)} took longer than ${humanLatency(degradedAboveMs)}, the last ${POLLS_KEPT} up to ${humanLatency(slowestMs)}.`;
   return `${countOf(slow.length, window.length)} took longer than ${humanLatency(degradedAboveMs)}, up to ${humanLatency(slowestMs)}.`;
 }
 

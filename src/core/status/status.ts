@@ -12,7 +12,7 @@ import type { BudgetState } from "../budget/ledger.ts";
 import type { KnownLimit } from "../budget/learned-windows.ts";
 import type { QuotaSnapshot } from "../metrics/snapshot.ts";
 import { keptTexts } from "./kept-poll.ts";
-import type { AvailabilityWindow } from "./availability.ts";
+import type { AvailabilityWindow, Missed } from "./availability.ts";
 import type { HealthState } from "../poll/health.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome } from "../exchange/reasons.ts";
@@ -102,6 +102,8 @@ export type UpstreamSummary = {
   readonly health: HealthStatus;
   readonly counts: SlotCounts;
   readonly lastPoll: PollStatus | undefined;
+  /** What of its objective it missed in the last hour; empty too while too little was watched. */
+  readonly missedLastHour: readonly Missed[];
   /** When the first of its credits is empty; absent while none ends. */
   readonly creditEndsAtMs?: number;
 };
@@ -115,8 +117,8 @@ export type UpstreamFacts = UpstreamSummary & {
   /** Between most slots. */
   readonly usualGapMs: number;
   readonly objective: Objective;
-  /** An ok poll above this is slow; undefined if there is no such limit. */
-  readonly degradedAboveMs: number | undefined;
+  /** An ok poll above this is slow. */
+  readonly degradedAboveMs: number;
   /** 0 when not paused. Its budget may be paused too. */
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;

@@ -32,6 +32,8 @@ export type Column = {
   /** Counts columns of this length since 1970. */
   readonly index: number;
   readonly counts: Readonly<Record<Outcome, number>>;
+  /** The time that its polls watched: as they end in it, a column may have more of it than it is long. */
+  readonly watchedMs: number;
   /** Of the ok polls; undefined if there was none. */
   readonly latency:
     | { readonly middleMs: number; readonly highMs: number; readonly longestMs: number }
@@ -51,27 +53,29 @@ export type PollOfColumn = {
   readonly endedAtMs: number;
   readonly outcome: Outcome;
   readonly durationMs: number;
+  readonly watchedMs: number;
 };
 
 export function columnsOfPolls(polls: Iterable<PollOfColumn>, columnMs: number): readonly Column[] {
-  const byIndex = new Map<number, { counts: Record<Outcome, number>; okMs: number[] }>();
-  for (const { endedAtMs, outcome, durationMs } of polls) {
+  const byIndex = new Map<number, { counts: Record<Outcome, number>; okMs: number[]; watchedMs: number }>();
+  for (const { endedAtMs, outcome, durationMs, watchedMs } of polls) {
     const index = Math.floor(endedAtMs / columnMs);
-    const column = byIndex.get(index) ?? { counts: noCounts(), okMs: [] };
+    const column = byIndex.get(index) ?? { counts: noCounts(), okMs: [], watchedMs: 0 };
     byIndex.set(index, column);
     column.counts[outcome] += 1;
+    column.watchedMs += watchedMs;
     if (outcome === "ok") column.okMs.push(durationMs);
   }
   return [...byIndex]
     .sort(([one], [other]) => one - other)
-    .map(([index, { counts, okMs }]) => {
+    .map(([index, { counts, okMs, watchedMs }]) => {
       const quantiles = latencyQuantiles(okMs);
       const latency = quantiles && {
         middleMs: quantiles.p50Ms,
         highMs: quantiles.p95Ms,
         longestMs: Math.max(...okMs),
       };
-      return { index, counts, latency };
+      return { index, counts, watchedMs, latency };
     });
 }
 
@@ -81,6 +85,8 @@ export type CountedBucket = Readonly<Record<Outcome, number>> & {
   /** Of all ok polls together, and of the longest. */
   readonly okMs: number;
   readonly longestMs: number;
+  readonly watchedMs: number;
+  readonly withinObjective: number;
 };
 
 /** So many buckets become one column. Latencies are means and the longest. */
@@ -88,15 +94,16 @@ export function columnsOfBuckets(buckets: readonly CountedBucket[], times: numbe
   const groups = Map.groupBy(buckets, ({ index }) => Math.floor(index / Math.max(1, times)));
   return [...groups].map(([index, merged]) => {
     const counts = noCounts();
-    let [okMs, longestMs] = [0, 0];
+    let [okMs, longestMs, watchedMs] = [0, 0, 0];
     for (const bucket of merged) {
       for (const outcome of OUTCOMES) counts[outcome] += bucket[outcome];
       okMs += bucket.okMs;
+      watchedMs += bucket.watchedMs;
       longestMs = Math.max(longestMs, bucket.longestMs);
     }
     const latency =
       counts.ok === 0 ? undefined : { middleMs: okMs / counts.ok, highMs: longestMs, longestMs };
-    return { index, counts, latency };
+    return { index, counts, watchedMs, latency };
   });
 }
 

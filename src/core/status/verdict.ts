@@ -21,7 +21,8 @@ import {
 export type Diagnosis = Verdict & { readonly reason: string };
 
 export function diagnosisOf(upstream: UpstreamFacts, status: Status): Diagnosis {
-  const reason = reasonSentence(upstream, budgetsOf(upstream, status), status.nowMs);
+  const incident = status.incidentsOf(upstream.name).find(({ endedAtMs }) => endedAtMs === undefined);
+  const reason = reasonSentence(upstream, budgetsOf(upstream, status), status.nowMs, incident);
   return { ...verdictOn(upstream, status), reason };
 }
 

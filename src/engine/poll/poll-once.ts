@@ -16,6 +16,7 @@ import { readValues } from "../../core/poll/values.ts";
 import type { JsonBody } from "../../core/exchange/json-body.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import { outcomeOf } from "../../core/exchange/outcome.ts";
+import { cronOf } from "../../core/schedule/schedule.ts";
 import { adviceIn } from "./advice-in.ts";
 
 /** `atMs` is monotonic. */
@@ -66,6 +67,7 @@ export async function pollOnce(
     sentAtMs,
     endedAtMs: clock.wallNow(),
     delayMs: Math.max(0, sentMs - slot.atMs),
+    usualGapMs: cronOf(upstream.schedule).usualGapMs,
   });
   const charged = (result: PollResult): PollResult => {
     lease.charge(result.poll.cost?.units ?? 0);
@@ -117,6 +119,7 @@ export type PollTimes = {
   readonly sentAtMs: number;
   readonly endedAtMs: number;
   readonly delayMs: number;
+  readonly usualGapMs: number;
 };
 
 /** Judges an observation by what this upstream's config expects. */
@@ -138,14 +141,13 @@ export function judge(
   );
   const isOk = outcome.kind === "ok";
   const quotas = advice && readQuotas(advice.families, outcome);
-  const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
     ...times,
     durationMs,
     phasesMs: observation.phasesMs,
     ...(observation.stream && { stream: observation.stream }),
     outcome,
-    degraded: isOk && slowMs !== undefined && durationMs > slowMs,
+    degraded: isOk && durationMs > upstream.degradedAboveMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
     detail: `${detail}${clockSkewIn(upstream.auth, head, times.endedAtMs)}`,
     head:
@@ -186,13 +188,15 @@ function asSuspended({ poll, advice }: PollResult): PollResult {
 
 /** A slot ends as this poll where there is no token to send it with. Nothing was sent. */
 export function withoutToken(
+  { schedule }: Upstream,
   slot: Slot,
   { detail }: TokenFailure,
   { clock, nextPollId }: PollOnceParts,
 ): PollResult {
   const nowMs = clock.wallNow();
   const delayMs = Math.max(0, clock.now() - slot.atMs);
-  const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs };
+  const { usualGapMs } = cronOf(schedule);
+  const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
   const poll = unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
   return { poll, advice: undefined };
 }

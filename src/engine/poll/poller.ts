@@ -209,7 +209,7 @@ export class Poller {
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
     const bounds = this.#parts.ledger.restraint(upstream.budgets);
-    this.#finish(upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal, bounds);
+    this.#finish(upstream, withoutToken(upstream, slot, failure, this.#parts), failure.isRefusal, bounds);
   }
 
   #begin(slot: Slot, lease: Lease): void {

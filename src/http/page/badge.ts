@@ -1,8 +1,13 @@
 import type { HealthState } from "../../core/poll/health.ts";
-import { availabilityOf } from "../../core/status/availability.ts";
+import {
+  availabilityOf,
+  type Verdict,
+  verdictOnAvailability,
+  watchedWords,
+} from "../../core/status/availability.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { Status, UpstreamFacts } from "../../core/status/status.ts";
-import { LAST_HOUR, RANGES } from "../../core/status/timeline.ts";
+import { type Column, LAST_HOUR, RANGES } from "../../core/status/timeline.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { escaped } from "./markup.ts";
 import { percent } from "./wording.ts";
@@ -45,6 +50,13 @@ function widthOf(text: string): number {
   return Math.round(ems.reduce((sum, em) => sum + em, 0) * FONT_PX) + 12;
 }
 
+const VERDICT_STATES: Readonly<Record<Verdict, HealthState>> = {
+  met: "up",
+  missed: "down",
+  early: "unknown",
+  unknown: "unknown",
+};
+
 type Parts = { readonly label: string; readonly value: string; readonly state: HealthState };
 
 function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
@@ -58,8 +70,14 @@ function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
   }
   const range = RANGES.find((each) => each.name === badge) ?? LAST_HOUR;
   const { columns } = status.columns(name, range);
-  const sum = (of: "ok" | "failed"): number => columns.reduce((total, { counts }) => total + counts[of], 0);
-  const { ratio } = availabilityOf(range.lengthMs, sum("ok"), sum("failed"));
-  const state = ratio === undefined ? "unknown" : ratio >= objective.availability ? "up" : "down";
-  return { label: ` ${badge}`, value: ratio === undefined ? "unknown" : percent(ratio), state };
+  const sum = (of: (column: Column) => number): number =>
+    columns.reduce((total, column) => total + of(column), 0);
+  const window = availabilityOf(range.lengthMs, {
+    ok: sum(({ counts }) => counts.ok),
+    failed: sum(({ counts }) => counts.failed),
+    watchedMs: sum(({ watchedMs }) => watchedMs),
+  });
+  const words = window.ratio === undefined ? "unknown" : `${percent(window.ratio)} ${watchedWords(window)}`;
+  const state = VERDICT_STATES[verdictOnAvailability(window, objective.availability)];
+  return { label: ` ${badge}`, value: words.trimEnd(), state };
 }

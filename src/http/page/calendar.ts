@@ -1,20 +1,27 @@
 import { html, raw } from "hono/html";
-import { availabilityOf } from "../../core/status/availability.ts";
+import {
+  availabilityOf,
+  type AvailabilityWindow,
+  failedWords,
+  verdictOnAvailability,
+  watchedWords,
+} from "../../core/status/availability.ts";
 import type { Incident, UpstreamFacts } from "../../core/status/status.ts";
 import { CALENDAR, type Column, type Columns, spanOf } from "../../core/status/timeline.ts";
 import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../core/time/civil-day.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 import type { Markup } from "./markup.ts";
 import { incidentId } from "./plot.ts";
-import { amount, percent } from "./wording.ts";
+import { percent } from "./wording.ts";
 
-const KINDS = ["fine", "some", "bad", "unwatched"] as const;
+const KINDS = ["fine", "some", "bad", "early", "unwatched"] as const;
 type Kind = (typeof KINDS)[number];
 
 const WORDS: Readonly<Record<Kind, string>> = {
   fine: "all ok",
   some: "some failed, objective met",
   bad: "objective missed",
+  early: "watched for less than a tenth",
   unwatched: "not watched",
 };
 
@@ -23,6 +30,7 @@ const SHAPES: Readonly<Record<Kind, string>> = {
   fine: '<circle cx="8" cy="8" r="2.5"/>',
   some: '<path d="M1 15V1L15 15z"/>',
   bad: '<rect x="1" y="1" width="14" height="14"/><path class="cut" d="M4.5 4.5l7 7M11.5 4.5l-7 7"/>',
+  early: '<circle class="hollow" cx="8" cy="8" r="5"/>',
   unwatched: '<rect class="hatched" x="1" y="1" width="14" height="14"/>',
 };
 
@@ -59,12 +67,10 @@ function monthLabel(day: number, days: readonly number[]): Markup {
 
 function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {
   const { ok = 0, failed = 0 } = column?.counts ?? {};
-  const { ratio } = availabilityOf(DAY_MS, ok, failed);
-  const kind = kindOf(failed, ratio, given.upstream.objective.availability);
-  const said =
-    ratio === undefined
-      ? WORDS.unwatched
-      : `${percent(ratio)}, ${amount(failed)} of ${amount(ok + failed)} failed`;
+  const window = availabilityOf(DAY_MS, { ok, failed, watchedMs: column?.watchedMs ?? 0 });
+  const kind = kindOf(window, given.upstream.objective.availability);
+  const ofTime = [percent(window.ratio ?? 0), watchedWords(window)].filter((word) => word !== "").join(" ");
+  const said = window.ratio === undefined ? WORDS.unwatched : `${ofTime}, ${failedWords(window)}`;
   const words = `${dayText(day)}: ${said}`;
   const target = targetOf(day, failed, given);
   return html`<li class="day-${weekdayOf(day)}" title="${words}">
@@ -72,9 +78,20 @@ function dayCell(day: number, column: Column | undefined, given: Calendar): Mark
   </li> `;
 }
 
-function kindOf(failed: number, ratio: number | undefined, objective: number): Kind {
-  if (ratio === undefined) return "unwatched";
-  return failed === 0 ? "fine" : ratio >= objective ? "some" : "bad";
+function kindOf(window: AvailabilityWindow, objective: number): Kind {
+  const verdict = verdictOnAvailability(window, objective);
+  switch (verdict) {
+    case "unknown":
+      return "unwatched";
+    case "early":
+      return "early";
+    case "missed":
+      return "bad";
+    case "met":
+      return window.failed === 0 ? "fine" : "some";
+    default:
+      return verdict satisfies never;
+  }
 }
 
 /** Its newest incident on this page; what is older, or was never one, is in the day's report. */

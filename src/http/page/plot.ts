@@ -129,12 +129,15 @@ function within(seen: Columns, { fromMs, toMs }: Places): Columns {
 
 type Hole = readonly [fromMs: number, toMs: number];
 
-/** Where nobody looked for longer than the schedule says. */
+/** Where nobody looked for longer than the schedule says. What a poll watched may have begun long before its column. */
 function holesOf({ seen, usualGapMs }: Drawn, { fromMs, toMs, nowMs }: Places): readonly Hole[] {
   const { columnMs, columns } = seen;
   const leastMs = Math.max(columnMs, HOLE_GAPS * usualGapMs);
   const ends = [fromMs, ...columns.map(({ index }) => (index + 1) * columnMs)];
-  const starts = [...columns.map(({ index }) => index * columnMs), nowMs];
+  const starts = [
+    ...columns.map(({ index, watchedMs }) => (index + 1) * columnMs - Math.max(columnMs, watchedMs)),
+    nowMs,
+  ];
   return ends
     .map((endMs, place): Hole => [endMs, starts[place] ?? nowMs])
     .filter(([holeFromMs, holeToMs]) => holeToMs - holeFromMs >= leastMs)

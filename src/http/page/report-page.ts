@@ -46,7 +46,10 @@ function numberClass(isNumber: boolean): string {
 }
 
 function cellOf(cell: Cell): string {
-  return `<td${numberClass(isNumeric(cell))}>${textOf(cell)}</td>`;
+  const isEarly = typeof cell === "object" && "early" in cell;
+  return isEarly
+    ? `<td class="number early">${textOf(cell)}</td>`
+    : `<td${numberClass(isNumeric(cell))}>${textOf(cell)}</td>`;
 }
 
 function textOf(cell: Cell): string {

@@ -35,8 +35,13 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   yield;
   const isSick = (upstream: UpstreamSummary): boolean =>
     upstream.health.state !== "up" || creditPages(upstream, status.nowMs);
-  const sick = byHealth.filter(isSick);
-  const healthy = byHealth.filter((upstream) => !isSick(upstream));
+  const {
+    sick = [],
+    missing = [],
+    healthy = [],
+  } = Object.groupBy(byHealth, (upstream) =>
+    isSick(upstream) ? "sick" : misses(upstream) ? "missing" : "healthy",
+  );
   const axis = { range: view.range, nowMs: status.nowMs };
   const body = html`<h1>${title}</h1>
     ${notices(status)}
@@ -44,6 +49,7 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
     ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
+    ${yield* upstreamList("Missed their objective in the last hour", missing, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)}
     ${fleet === undefined ? "" : fleetSection(fleet, status)} ${section("Budgets", yield* budgetList(status))}
     ${section("Incidents", yield* lastIncidents(status))}`;
@@ -52,6 +58,28 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
 
 /** The whole page in one line, also for the browser's tab. */
 function headline(
+  upstreams: readonly UpstreamSummary[],
+  status: Status,
+  fleet: FleetStatus | undefined,
+): string {
+  const states = stateLine(upstreams, status, fleet);
+  // What is not up was told.
+  const missing = upstreams.filter((upstream) => upstream.health.state === "up" && misses(upstream));
+  if (!status.ready || missing.length === 0) return states;
+  if (upstreams.length === 1 && fleet === undefined)
+    return `${states}, but missed its objective in the last hour`;
+  const [whose, their] =
+    missing.length <= NAMED
+      ? [missing.map(({ name }) => name).join(" and "), missing.length === 1 ? "its" : "their"]
+      : [String(missing.length), "their"];
+  return `${states}; ${whose} missed ${their} objective in the last hour`;
+}
+
+function misses({ missedLastHour }: UpstreamSummary): boolean {
+  return missedLastHour.length > 0;
+}
+
+function stateLine(
   upstreams: readonly UpstreamSummary[],
   status: Status,
   fleet: FleetStatus | undefined,
@@ -145,16 +173,21 @@ function noneWords(fleet: FleetStatus | undefined): string {
     : "No replica polls any of them now.";
 }
 
+const MISSING = "missing";
+
 /** Every upstream by name, the worst states first. */
 function* allByState(upstreams: readonly UpstreamSummary[]): Pieces<Markup> {
-  const states = Map.groupBy(upstreams, ({ health }) => health.state);
+  const groups = Map.groupBy(upstreams, (upstream) =>
+    upstream.health.state === "up" && misses(upstream) ? MISSING : upstream.health.state,
+  );
   const parts: Markup[] = [];
-  for (const state of WORST_FIRST) {
-    const those = states.get(state) ?? [];
+  for (const group of [...WORST_FIRST.filter((state) => state !== "up"), MISSING, "up"] as const) {
+    const those = groups.get(group) ?? [];
     if (those.length === 0) continue;
     const links = yield* eachInPieces(those, ({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+    const title = group === MISSING ? "Up, but missed their objective" : STATE_WORDS[group].title;
     parts.push(
-      html`<dt>${STATE_WORDS[state].title}: ${those.length}</dt>
+      html`<dt>${title}: ${those.length}</dt>
         <dd>${links}</dd>`,
     );
   }

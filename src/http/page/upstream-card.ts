@@ -1,5 +1,12 @@
 import { html } from "hono/html";
-import { type AvailabilityWindow, judgeAvailability, LEFT_OUT } from "../../core/status/availability.ts";
+import {
+  type AvailabilityWindow,
+  failedWords,
+  LEFT_OUT,
+  verdictOnAvailability,
+  watchedWords,
+  WITHIN_LATENCY_SHARE,
+} from "../../core/status/availability.ts";
 import { humanDuration, humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
 import { reasonWords } from "../../core/exchange/reasons.ts";
@@ -27,7 +34,7 @@ export function upstreamCard(upstream: UpstreamFacts, drawn: Drawn, axis: TimeAx
       <h3><a href="upstreams/${name}">${name}</a></h3>
       ${stateLine(upstream, status)}
     </header>
-    ${reasonLine(upstream, status)} ${creditsThatEnd(upstream, status.nowMs)}
+    ${reasonLine(upstream, status)} ${missedLine(upstream)} ${creditsThatEnd(upstream, status.nowMs)}
     <div class="seen">
       <div>
         ${plot(drawn, axis, { latencyHeight, stripHeight: STRIP_HEIGHT, incidentsAt: `upstreams/${name}` })}
@@ -60,14 +67,25 @@ export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
   </p>`;
 }
 
-/** What the plots draw, in numbers. */
-export function inNumbers(upstream: UpstreamFacts, status: Status, isExplained = false): Markup {
-  return html`<div class="told">
-    ${availabilityTable(upstream, status.nowMs, isExplained)} ${facts(upstream, status)}
-  </div>`;
+/** Of one that is not up, its state says more. */
+export function missedLine({ health, missedLastHour, objective }: UpstreamFacts): Markup | string {
+  if (health.state !== "up" || missedLastHour.length === 0) return "";
+  const words = {
+    availability: `fewer than ${percent(objective.availability)} of its polls were ok`,
+    latency: `fewer than ${percent(WITHIN_LATENCY_SHARE)} of its ok answers came within ${humanLatency(objective.latencyMs)}`,
+  };
+  return html`<p class="reason">
+    <strong>Missed its objective in the last hour:</strong>
+    ${missedLastHour.map((missed) => words[missed]).join(", and ")}.
+  </p>`;
 }
 
-function availabilityTable(upstream: UpstreamFacts, nowMs: number, isExplained: boolean): Markup {
+/** What the plots draw, in numbers. */
+export function inNumbers(upstream: UpstreamFacts, status: Status, isExplained = false): Markup {
+  return html`<div class="told">${availabilityTable(upstream, isExplained)} ${facts(upstream, status)}</div>`;
+}
+
+function availabilityTable(upstream: UpstreamFacts, isExplained: boolean): Markup {
   const { name, availability, objective } = upstream;
   return html`<table class="availability">
     <caption>
@@ -83,19 +101,23 @@ function availabilityTable(upstream: UpstreamFacts, nowMs: number, isExplained: 
       </tr>
     </thead>
     <tbody>
-      ${availability.map((window) => availabilityRow(window, upstream, nowMs))}
+      ${availability.map((window) => availabilityRow(window, objective.availability))}
     </tbody>
   </table>`;
 }
 
-function availabilityRow(window: AvailabilityWindow, upstream: UpstreamFacts, nowMs: number): Markup {
-  const { windowMs, ratio = 0 } = window;
-  const { verdict, counts } = judgeAvailability(window, upstream, nowMs);
-  const isKnown = verdict !== "unknown";
+function availabilityRow(window: AvailabilityWindow, objective: number): Markup {
+  const { windowMs, ratio } = window;
+  const verdict = verdictOnAvailability(window, objective);
+  const isJudged = verdict === "met" || verdict === "missed";
+  const words = ratio === undefined ? "" : watchedWords(window);
+  const beforeCounts = isJudged || words !== "" ? ": " : "";
   return html`<tr class="${verdict}">
     <th scope="row">${windowMs === DAY_MS ? "24 h" : humanDuration(windowMs)}</th>
-    <td class="ratio">${isKnown ? percent(ratio) : "–"}</td>
-    <td class="of">${isKnown ? html`<b>${verdict}</b>: ` : ""}${counts}</td>
+    <td class="ratio">${ratio === undefined ? "–" : percent(ratio)}</td>
+    <td class="of">
+      ${words}${words !== "" && isJudged ? ", " : ""}${isJudged ? html`<b>${verdict}</b>` : ""}${beforeCounts}${failedWords(window)}
+    </td>
   </tr>`;
 }
 

@@ -19,7 +19,7 @@ import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
 import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { valueList } from "./value-list.ts";
-import { inNumbers, reasonLine, stateLine } from "./upstream-card.ts";
+import { inNumbers, missedLine, reasonLine, stateLine } from "./upstream-card.ts";
 import { dateTime } from "../../core/time/civil-day.ts";
 
 const LATENCY_HEIGHT = 200;
@@ -59,7 +59,7 @@ export function* renderUpstreamPage(
         <h1>${name}</h1>
         ${stateLine(upstream, status)}
       </header>
-      ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
+      ${reasonLine(upstream, status)} ${missedLine(upstream)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
       <div class="plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
@@ -68,7 +68,7 @@ export function* renderUpstreamPage(
     </section>
     ${upstream.values === undefined ? "" : section("Values", valueList(upstream, status))}
     ${section("The last 90 days", calendar({ upstream, seen: days, incidents, nowMs, hasReports }), reportLink)}
-    ${section("Last failures", failureList(upstream.lastFailures, nowMs))}
+    ${section("Last failures", failureList(upstream.lastFailures, incidents, nowMs))}
     ${section("Incidents", incidents.length === 0 ? NONE_ON_RECORD : incidentList(incidents, nowMs))}
     ${
       budgets.length === 0 ? "" : section(budgets.length === 1 ? "Budget" : "Budgets", list("budgets", cards))

@@ -172,7 +172,7 @@ export function savedAt(
   const status = pollStatusOf(
     samplePoll({ id: `${upstream} ${atMs}`, outcome, sentAtMs: atMs, endedAtMs: atMs }),
   );
-  return { upstream, endedAtMs: atMs, withinObjective: true, status };
+  return { upstream, endedAtMs: atMs, withinObjective: true, watchedMs: 0, status };
 }
 
 export function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {

@@ -13,7 +13,13 @@ const BOUNDS = {
 };
 
 function poll(turn: number): SavedPoll {
-  return { upstream: "email", endedAtMs: turn, withinObjective: true, status: pollStatusOf(samplePoll()) };
+  return {
+    upstream: "email",
+    endedAtMs: turn,
+    withinObjective: true,
+    watchedMs: 0,
+    status: pollStatusOf(samplePoll()),
+  };
 }
 
 function incident(startedAtMs: number, polls: number): KeyedRow {

@@ -18,7 +18,13 @@ function saved(
   upstream = "email",
 ): SavedPoll {
   const status = pollStatusOf(samplePoll({ id: `${upstream} ${endedAtMs}`, outcome, durationMs }));
-  return { upstream, endedAtMs, withinObjective: true, status };
+  return {
+    upstream,
+    endedAtMs,
+    withinObjective: true,
+    watchedMs: outcome.kind === "throttled" ? 0 : 15_000,
+    status,
+  };
 }
 
 function databaseWith(polls: readonly SavedPoll[]): DatabaseSync {
@@ -52,9 +58,10 @@ test("the columns of a range come of its single polls, with their quantiles", ()
       {
         index: 1,
         counts: { ...none, ok: 20, failed: 1 },
+        watchedMs: 21 * 15_000,
         latency: { middleMs: 109, highMs: 118, longestMs: 119 },
       },
-      { index: 2, counts: { ...none, throttled: 1 }, latency: undefined },
+      { index: 2, counts: { ...none, throttled: 1 }, watchedMs: 0, latency: undefined },
     ],
   });
 });
@@ -72,6 +79,7 @@ test("where more polls were sent than are kept one by one, the minutes tell of t
     {
       index: 0,
       counts: { ok: 1_200, failed: 0, throttled: 0, rejected: 0, ours: 0 },
+      watchedMs: 1_200 * 15_000,
       latency: { middleMs: 200, highMs: 300, longestMs: 300 },
     },
   ]);

@@ -9,7 +9,7 @@ import {
   POLLS_IN_FILE,
 } from "../../../src/core/exchange/bounds.ts";
 import { EVIDENCE_POLLS } from "../../../src/core/history/incidents.ts";
-import { FAILURES_KEPT } from "../../../src/core/history/history.ts";
+import { FAILURES_KEPT } from "../../../src/core/status/kept-poll.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
@@ -134,6 +134,7 @@ test("with a year of history, the rows of one upstream are bounded", async () =>
     upstream,
     endedAtMs: NOW_MS + turn,
     withinObjective: false,
+    watchedMs: 15_000,
     status,
   }));
   const rows = Array.from({ length: INCIDENTS_IN_FILE }, (_, turn) =>
@@ -153,7 +154,7 @@ test("with a year of history, the rows of one upstream are bounded", async () =>
   ]) {
     bench.change(
       `WITH RECURSIVE n(i) AS (SELECT 29000000 UNION ALL SELECT i + 1 FROM n LIMIT ${buckets})
-       INSERT INTO ${table} SELECT i, '${upstream}', 240, 200, 40, 40, 40, 200, 12345.678, 1234.5678${more} FROM n`,
+       INSERT INTO ${table} SELECT i, '${upstream}', 240, 200, 40, 40, 40, 200, 3600000, 12345.678, 1234.5678${more} FROM n`,
     );
   }
   expect(statSync(bench.path).size).toBeLessThanOrEqual(FILE_BYTES_AN_UPSTREAM);
@@ -184,7 +185,13 @@ test("a failed poll takes at most a kilobyte of disk, with its places in the ind
         head,
       };
       const status = pollStatusOf(samplePoll({ ...said, id: `mbq1z2x3-${turn}` }));
-      return { upstream: "email-delivery", endedAtMs: NOW_MS + turn, withinObjective: false, status };
+      return {
+        upstream: "email-delivery",
+        endedAtMs: NOW_MS + turn,
+        withinObjective: false,
+        watchedMs: 0,
+        status,
+      };
     }),
   );
   const before = statSync(bench.path).size;

@@ -21,7 +21,8 @@ function scene(): { readonly writer: StateWriter; readonly query: (sql: string) 
 function saved(endedAtMs: number, outcome: PollOutcome, durationMs = 100, upstream = "email"): SavedPoll {
   const withinObjective = outcome.kind === "ok" && durationMs <= 150;
   const status = pollStatusOf(samplePoll({ id: `${upstream} ${endedAtMs}`, outcome, durationMs }));
-  return { upstream, endedAtMs, withinObjective, status };
+  const watchedMs = outcome.kind === "ok" || outcome.kind === "failed" ? 15_000 : 0;
+  return { upstream, endedAtMs, withinObjective, watchedMs, status };
 }
 
 const OK: PollOutcome = { kind: "ok", reason: "" };
@@ -128,6 +129,7 @@ describe("roll-ups", () => {
         failed: 1,
         throttled: 1,
         within_objective: 1,
+        watched_ms: 45_000,
         offline: 0,
         watched_minutes: 1,
         all_failed_minutes: 0,

@@ -45,7 +45,14 @@ function streaming(
   });
 }
 
-const TIMES = { id: "1", origin: "schedule", sentAtMs: 0, endedAtMs: 0, delayMs: 0 } as const;
+const TIMES = {
+  id: "1",
+  origin: "schedule",
+  sentAtMs: 0,
+  endedAtMs: 0,
+  delayMs: 0,
+  usualGapMs: 15_000,
+} as const;
 
 function judged(observation: Observation, changes: Partial<Upstream>): Poll {
   return judge(sampleUpstream(changes), observation, TIMES).poll;

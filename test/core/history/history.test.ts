@@ -51,7 +51,7 @@ test("a failure of our own network is left out of availability, and marked as ou
   recordPoll(history, pollAt(START_MS + 1_000, TIMEOUT, "theirs"));
   const ours = pollAt(START_MS + 2_000, TIMEOUT, "ours");
   history.record({ kind: "polled", poll: ours });
-  history.record({ kind: "judged", poll: { ...ours, outcome: outcomeOf("offline") } });
+  history.record({ kind: "judged", poll: { ...ours, outcome: outcomeOf("offline") }, watchedMs: 0 });
   for (const window of history.availability(START_MS + 3_000))
     expect(window).toMatchObject({ ok: 1, failed: 1 });
   const reasonsOf = (polls: readonly PollStatus[]) =>
@@ -189,7 +189,7 @@ test("what fails still when we are online again has been down since then, as its
   const offline = pollAt(START_MS + 1_000, TIMEOUT);
   history.record({ kind: "polled", poll: offline });
   history.record({ kind: "health_changed", from: "up", to: "down", atMs: START_MS + 1_000 });
-  history.record({ kind: "judged", poll: { ...offline, outcome: outcomeOf("offline") } });
+  history.record({ kind: "judged", poll: { ...offline, outcome: outcomeOf("offline") }, watchedMs: 0 });
   expect(history.sinceMs).toBe(START_MS + 1_000);
   for (const atMs of [START_MS + HOUR_MS, START_MS + 2 * HOUR_MS])
     recordPoll(history, pollAt(atMs, outcomeOf("server_error")));

@@ -13,6 +13,7 @@ counter   pacewatch_polls_total upstream,outcome
 counter   pacewatch_poll_reasons_total upstream,outcome,reason
 counter   pacewatch_polls_skipped_total upstream,cause
 counter   pacewatch_polls_within_objective_total upstream
+counter   pacewatch_upstream_watched_seconds_total upstream
 counter   pacewatch_responses_total upstream,code
 histogram pacewatch_poll_duration_seconds upstream,outcome
 summary   pacewatch_poll_phase_duration_seconds upstream,phase

@@ -52,7 +52,14 @@ function judged(status: number, headers: Readonly<Record<string, string>>, body:
     certificateExpiresAtMs: undefined,
     withoutKeys: (text) => finder.hide(text),
   };
-  const times = { id: "1", origin: "schedule", sentAtMs: 0, endedAtMs: 0, delayMs: 0 } as const;
+  const times = {
+    id: "1",
+    origin: "schedule",
+    sentAtMs: 0,
+    endedAtMs: 0,
+    delayMs: 0,
+    usualGapMs: 15_000,
+  } as const;
   return judge(sampleUpstream({ requestIdHeaders: [`x-${KEY}`] }), observation, times);
 }
 

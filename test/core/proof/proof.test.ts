@@ -54,7 +54,7 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
     confirm: 1,
     confirmOverMs: 0,
     expect: { status: [200], json: true, maxBodyBytes: 1024 },
-    degradedAboveMs: undefined,
+    degradedAboveMs: 1_000,
     requestIdHeaders: [],
     objective: { availability: 0.995, latencyMs: 1000 },
     connection: "fresh",

@@ -6,14 +6,12 @@ import {
   type Kept,
   type KeptIncident,
   NOTHING,
-  reportedOf,
   upstreamReport,
   type UpstreamReport,
 } from "../../../src/core/report/report.ts";
-import { scheduleCron } from "../../../src/core/schedule/schedule.ts";
 import { dayNumberOf } from "../../../src/core/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
-import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const FROM_MS = Date.parse("2026-09-01T00:00:00Z");
 const TO_MS = Date.parse("2026-10-01T00:00:00Z");
@@ -26,7 +24,6 @@ function september(kept: readonly Kept[], sla?: Sla): UpstreamReport {
   const upstream = {
     name: "email",
     schedule: "every 15s",
-    usualGapMs: 15_000,
     latencyObjectiveMs: 1_000,
     sla,
   };
@@ -58,23 +55,12 @@ test.each(Array.from({ length: 9 }, (_, index) => 91 + index))(
   },
 );
 
-test("the nights of a schedule for working hours were not watched", () => {
-  const schedule = scheduleCron("* 9-16 * * *");
-  if (schedule.kind === "refused") throw new Error(schedule.message);
-  const upstream = reportedOf(sampleUpstream({ schedule: schedule.schedule }));
-  const day = { ...NOTHING, ok: 480, watchedMinutes: 480 };
-  const { watchedMs, watched } = upstreamReport(
-    upstream,
-    [
-      keptIn(
-        [],
-        Array.from({ length: 30 }, () => day),
-      ),
-    ],
-    periodOf(SEPTEMBER, "UTC", TO_MS),
-    TO_MS,
-  );
-  expect({ watchedMs, watched }).toEqual({ watchedMs: 30 * 8 * HOUR_MS, watched: 1 / 3 });
+test("what was watched is added up of the days, and is no longer than the period", () => {
+  const day = { ...NOTHING, ok: 480, watchedMs: 8 * HOUR_MS };
+  const days = Array.from({ length: 30 }, () => day);
+  expect(september([keptIn([], days)])).toMatchObject({ watchedMs: 30 * 8 * HOUR_MS, watched: 1 / 3 });
+  const [first] = september([keptIn([], [{ ...day, watchedMs: 25 * HOUR_MS }])]).days;
+  expect(first?.watchedMs).toBe(DAY_MS);
 });
 
 test("an outage that one replica began to watch and another one went on with is one outage, with all of its evidence", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { HOW } from "../../../src/core/report/how.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
 import { type Report, upstreamReport } from "../../../src/core/report/report.ts";
 import { csvOf, jsonOf } from "../../../src/core/report/text-formats.ts";
@@ -134,7 +135,7 @@ test("every figure of the CSV leads to how it was computed, and each sentence st
   expect(figures.length).toBeGreaterThan(100);
   const available = figures.filter(([, table, row]) => table === "Figures" && row === "Availability");
   expect(available.map(([, , , , , , how]) => sentences.get(how))).toEqual(
-    Array.from({ length: 3 }, () => "ok / (ok + failed)."),
+    Array.from({ length: 3 }, () => HOW.availability),
   );
   // It stands above all that it is about.
   const first = (how = ""): number => lines.findIndex((line) => isSentence(line) && line[2] === how);
@@ -145,7 +146,6 @@ test("every figure of the CSV leads to how it was computed, and each sentence st
 test("every number of the JSON has a sentence about how it was computed", () => {
   const { how, upstreams } = JSON.parse(text(jsonOf(reportOf("x"))));
   const told: Readonly<Record<string, string>> = {
-    watchedMinutes: "watchedMs",
     fromMs: "report",
     toMs: "report",
   };

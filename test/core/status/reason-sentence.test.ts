@@ -25,6 +25,38 @@ test("down tells what the polls met", () => {
   expect(said({ ...state("down"), lastPolls })).toMatch(/^The last 3 polls timed out after 10 s\b/);
 });
 
+test("of an incident with more polls than are kept, it tells their number and since when", () => {
+  const lastPolls = Array.from({ length: 60 }, () => samplePollStatus(TIMEOUT));
+  const incident = {
+    upstream: "email",
+    state: "down",
+    reason: "timeout",
+    startedAtMs: NOW_MS - 40_000,
+    endedAtMs: undefined,
+    polls: 145,
+  } as const;
+  const upstream = sampleUpstreamStatus({ ...state("down"), lastPolls });
+  expect(reasonSentence(upstream, [], NOW_MS, incident)).toBe(
+    "None of 145 polls in 40 s was ok. The last 60 polls timed out after 10 s, waiting for the answer.",
+  );
+});
+
+test("of more polls than are kept that were ok, or slow, it tells since when", () => {
+  const lastPolls = Array.from({ length: 60 }, () => samplePollStatus());
+  const counts = { slots: 14_400, polls: 14_400, inFlight: 0, waiting: 0, skipped: 0 };
+  expect(said({ lastPolls, lastFailures: [], counts })).toBe(
+    "Each of the 14\u202f400 polls since the start was ok.",
+  );
+  expect(said({ lastPolls, lastFailures: [samplePollStatus({ ...TIMEOUT, atMs: 40_000 })], counts })).toBe(
+    "Every poll of the last 1 min was ok; the one before them timed out after 10 s, waiting for the answer.",
+  );
+  const slow = lastPolls.map((poll) => ({ ...poll, degraded: true, durationMs: 2_400 }));
+  const health = { state: "degraded", sinceMs: NOW_MS - 90_000, up: true } as const;
+  expect(said({ health, lastPolls: slow })).toBe(
+    "Every poll for 1 min 30 s took longer than 2 s, the last 60 up to 2.4 s.",
+  );
+});
+
 test("up tells how long nothing has happened, and what happened before", () => {
   const oks = Array.from({ length: 12 }, () => samplePollStatus());
   expect(said({ lastPolls: oks })).toBe("The last 12 polls were ok.");

@@ -20,8 +20,8 @@ describe("latency quantiles", () => {
 });
 
 test("availability is not known where nothing was decided", () => {
-  expect(availabilityOf(1000, 0, 0).ratio).toBeUndefined();
-  expect(availabilityOf(1000, 3, 1).ratio).toBe(0.75);
+  expect(availabilityOf(1000, { ok: 0, failed: 0, watchedMs: 0 }).ratio).toBeUndefined();
+  expect(availabilityOf(1000, { ok: 3, failed: 1, watchedMs: 0 }).ratio).toBe(0.75);
 });
 
 test.each([
@@ -38,6 +38,7 @@ test("a poll is shown by what it met, without the answer's headers", () => {
     sentAtMs: 1000,
     endedAtMs: 1250,
     delayMs: 100,
+    usualGapMs: 15_000,
     durationMs: 250,
     phasesMs: { wait: 200 },
     outcome: { kind: "throttled", reason: "quota" },

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { FAILURES_KEPT } from "../../../src/core/history/history.ts";
+import { FAILURES_KEPT } from "../../../src/core/status/kept-poll.ts";
 import type { Report, UpstreamReport } from "../../../src/core/report/report.ts";
 import { MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";

@@ -2,13 +2,12 @@ import { describe, expect, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
-function app(badges = true) {
+function app(badges = true, watchedMs = 30 * 86_400_000) {
+  const counts = { ok: 995, failed: 5, throttled: 0, rejected: 0, ours: 0 };
   const columns = () => ({
     columnMs: 3_600_000,
     areQuantiles: false,
-    columns: [
-      { index: 1, counts: { ok: 995, failed: 5, throttled: 0, rejected: 0, ours: 0 }, latency: undefined },
-    ],
+    columns: [{ index: 1, counts, watchedMs, latency: undefined }],
   });
   const upstream = sampleUpstreamStatus({
     name: "ai-router",
@@ -36,6 +35,17 @@ describe("a badge", () => {
     const svg = await answer.text();
     expect(svg).toContain(`<title>${words}</title>`);
     expect(svg).not.toMatch(/<script|style=|href/);
+  });
+
+  test("tells of how much of its window it is, and no verdict while that is little", async () => {
+    const svgOf = async (watchedMs: number): Promise<string> =>
+      (await app(true, watchedMs).request("/badge/ai-router.svg?show=24h")).text();
+    const early = await svgOf(600_000);
+    expect(early).toContain("<title>ai-router 24h: 99.5 % of 10 min</title>");
+    const missed = await svgOf(86_400_000 / 2);
+    expect(missed).toContain("<title>ai-router 24h: 99.5 % of 12 h</title>");
+    const fills = [early, missed].map((svg) => /rx="4" fill="([^"]*)"/.exec(svg)?.[1]);
+    expect(fills).toEqual(["#565c64", "#b3261e"]);
   });
 
   test("is not there unless the config says so, nor of a name that is not in it, nor of anything else", async () => {

@@ -12,12 +12,13 @@ const DAYS: Columns = {
   columnMs: DAY_MS,
   areQuantiles: false,
   columns: [
-    { index: day("2026-08-27"), counts: counts(100, 0), latency: undefined },
-    { index: day("2026-11-01"), counts: counts(999, 1), latency: undefined },
-    { index: day("2026-11-02"), counts: counts(90, 10), latency: undefined },
-    { index: day("2026-11-03"), counts: counts(80, 20), latency: undefined },
-    { index: day("2026-11-04"), counts: counts(0, 0), latency: undefined },
-    { index: day("2026-11-24"), counts: counts(50, 0), latency: undefined },
+    { index: day("2026-08-27"), counts: counts(100, 0), watchedMs: DAY_MS, latency: undefined },
+    { index: day("2026-11-01"), counts: counts(999, 1), watchedMs: DAY_MS, latency: undefined },
+    { index: day("2026-11-02"), counts: counts(90, 10), watchedMs: DAY_MS, latency: undefined },
+    { index: day("2026-11-03"), counts: counts(80, 20), watchedMs: DAY_MS, latency: undefined },
+    { index: day("2026-11-04"), counts: counts(0, 0), watchedMs: DAY_MS, latency: undefined },
+    { index: day("2026-11-23"), counts: counts(20, 20), watchedMs: 600_000, latency: undefined },
+    { index: day("2026-11-24"), counts: counts(50, 0), watchedMs: 43_200_000, latency: undefined },
   ],
 };
 
@@ -73,10 +74,10 @@ async function calendarOf(
 test("ninety days are a cell each, told by words, shape and colour, and lead to what happened on them", async () => {
   const all = await cells(true);
   expect(all).toHaveLength(90);
-  expect(all.at(-1)?.title).toBe("2026-11-24: 100 %, 0 of 50 failed");
+  expect(all.at(-1)?.title).toBe("2026-11-24: 100 % of 12 h, none of 50 failed");
   const of = (name: string) => all.find(({ title }) => title.startsWith(name));
   expect(of("2026-08-27")).toEqual({
-    title: "2026-08-27: 100 %, 0 of 100 failed",
+    title: "2026-08-27: 100 %, none of 100 failed",
     kind: "fine",
     href: undefined,
   });
@@ -94,6 +95,11 @@ test("ninety days are a cell each, told by words, shape and colour, and lead to 
   expect(of("2026-11-03")?.href).toBe(incident);
   expect(of("2026-11-04")).toEqual({ title: "2026-11-04: not watched", kind: "unwatched", href: undefined });
   expect(of("2026-11-05")?.kind).toBe("unwatched");
+  // Ten minutes are no day: neither met nor missed.
+  expect(of("2026-11-23")).toMatchObject({
+    title: "2026-11-23: 50 % of 10 min, 20 of 40 failed",
+    kind: "early",
+  });
 });
 
 test("months stand above the weeks in which they begin, and weekdays before theirs, for eyes alone", async () => {

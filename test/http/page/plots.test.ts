@@ -38,7 +38,7 @@ function seenAs(letters: string, durationMs = 100): Columns {
   const polls = letters.split("").flatMap((letter, index) => {
     const outcome = outcomes[letter];
     const endedAtMs = NOW_MS - (letters.length - 1 - index) * MINUTE_MS;
-    return outcome === undefined ? [] : [{ endedAtMs, outcome, durationMs }];
+    return outcome === undefined ? [] : [{ endedAtMs, outcome, durationMs, watchedMs: MINUTE_MS }];
   });
   return { columnMs: MINUTE_MS, columns: columnsOfPolls(polls, MINUTE_MS), areQuantiles: true };
 }
@@ -168,7 +168,10 @@ describe("the shapes of a column", () => {
   const shapes = (some: Partial<typeof counts>, slowAboveMs?: number): string => {
     const all = { ...counts, ...some };
     return JSON.stringify(
-      shapesOf({ index: 0, counts: all, latency: all.ok > 0 ? latency : undefined }, slowAboveMs),
+      shapesOf(
+        { index: 0, counts: all, watchedMs: 0, latency: all.ok > 0 ? latency : undefined },
+        slowAboveMs,
+      ),
     );
   };
   const boxes = (text: string): string => text.replaceAll(/"[a-z]+"/g, "");
@@ -186,7 +189,10 @@ describe("the shapes of a column", () => {
 
   test("tell how many of the polls met the trouble", () => {
     const heights = [1, 10, 50].map((failed) => {
-      const [, trouble] = shapesOf({ index: 0, counts: { ...counts, ok: 50, failed }, latency }, undefined);
+      const [, trouble] = shapesOf(
+        { index: 0, counts: { ...counts, ok: 50, failed }, watchedMs: 0, latency },
+        undefined,
+      );
       return trouble?.[1][0]?.[1] ?? 0;
     });
     expect(heights).toEqual(heights.toSorted((one, other) => one - other));

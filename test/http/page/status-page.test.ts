@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
+import { availabilityOf } from "../../../src/core/status/availability.ts";
 import type { BudgetStatus } from "../../../src/core/status/status.ts";
 import { columnsOfPolls } from "../../../src/core/status/timeline.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleBudgetStatus,
@@ -107,31 +109,30 @@ describe("the status page", () => {
 
   test("compares availability with the objective in words", async () => {
     const availability = [
-      { windowMs: 3_600_000, ok: 210, failed: 30, ratio: 0.875 },
-      { windowMs: 86_400_000, ok: 1_999, failed: 1, ratio: 0.9995 },
-      { windowMs: 2_592_000_000, ok: 0, failed: 0, ratio: undefined },
+      availabilityOf(HOUR_MS, { ok: 210, failed: 30, watchedMs: HOUR_MS }),
+      availabilityOf(DAY_MS, { ok: 1_999, failed: 1, watchedMs: 30_000_000 }),
+      availabilityOf(30 * DAY_MS, { ok: 0, failed: 0, watchedMs: 0 }),
     ];
     const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
     expect(text).toContain("Availability objective 99.5 %");
     expect(text).toContain("1 h 87.5 % missed: 30 of 240 failed");
-    expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed, in 8 h 20 min watched");
+    expect(text).toContain("24 h 99.95 % of 8 h 20 min, met: 1 of 2\u202f000 failed");
     expect(text).toContain("30 d – no polls to judge by");
   });
 
-  test("does not take the nights and weekends of a schedule for watched", async () => {
-    const availability = [{ windowMs: 2_592_000_000, ok: 96, failed: 0, ratio: 1 }];
-    const schedule = { source: "cron */5 9-16 * * 1-5", longestGapMs: 64.083 * 3_600_000 };
-    const upstream = sampleUpstreamStatus({ availability, schedule, usualGapMs: 5 * 60_000 });
-    expect(await textOfPage({ upstreams: [upstream] })).toContain(
-      "30 d – too early: none of 96 failed, in 8 h watched",
-    );
-  });
-
-  test("tells no availability of a month after two minutes, but what was watched of it", async () => {
-    const availability = [{ windowMs: 2_592_000_000, ok: 7, failed: 1, ratio: 0.875 }];
-    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
-    expect(text).toContain("30 d – too early: 1 of 8 failed, in 2 min watched");
-  });
+  test.each([
+    [{ ok: 7, failed: 1, watchedMs: 120_000 }, "30 d 87.5 % of 2 min: 1 of 8 failed"],
+    [{ ok: 2, failed: 0, watchedMs: 300 }, "30 d 100 % of 2 polls: none of 2 failed"],
+    [{ ok: 1, failed: 0, watchedMs: 0 }, "30 d 100 % of 1 poll: none of 1 failed"],
+  ])(
+    "of a month of which little was watched, %j, it tells the number, of how much, and no verdict: %s",
+    async (counts, words) => {
+      const availability = [availabilityOf(30 * DAY_MS, counts)];
+      const page = await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ availability })] }));
+      expect(textOf(page)).toContain(words);
+      expect(page).toContain('<tr class="early">');
+    },
+  );
 
   test.each([
     [undefined, "https://a.example/", "not seen yet"],
@@ -149,7 +150,7 @@ describe("the status page", () => {
     const upstream = sampleUpstreamStatus({
       health: { state: "unknown", sinceMs: 100_000, up: undefined },
       latency: undefined,
-      availability: [{ windowMs: 3_600_000, ok: 0, failed: 0, ratio: undefined }],
+      availability: [availabilityOf(HOUR_MS, { ok: 0, failed: 0, watchedMs: 0 })],
       nextSlotAtMs: undefined,
       lastPolls: [],
       counts: { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 },
@@ -188,6 +189,7 @@ describe("the status page", () => {
     sampleUpstreamStatus({ name: "email", url: "https://email.example/" }),
   ] as const;
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
+  const missed = { missedLastHour: ["availability", "latency"] as const };
   const unreached = {
     ...down,
     lastPolls: [samplePollStatus({ outcome: "ours", reason: "offline", status: undefined })],
@@ -217,6 +219,31 @@ describe("the status page", () => {
     ],
     [{ upstreams: [...both, sampleUpstreamStatus({ name: "c" })] }, "All 3 upstreams are up"],
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
+    [
+      { upstreams: [{ ...both[0], ...missed }] },
+      "ai-router is up, but missed its objective in the last hour",
+    ],
+    [
+      { upstreams: [both[0], { ...both[1], ...missed }] },
+      "Both upstreams are up; email missed its objective in the last hour",
+    ],
+    [
+      { upstreams: both.map((each) => ({ ...each, ...missed })) },
+      "Both upstreams are up; ai-router and email missed their objective in the last hour",
+    ],
+    [
+      { upstreams: ["a", "b", "c", "d"].map((name) => sampleUpstreamStatus({ name, ...missed })) },
+      "All 4 upstreams are up; 4 missed their objective in the last hour",
+    ],
+    [
+      {
+        upstreams: [
+          { ...both[0], ...missed, ...down },
+          { ...both[1], ...missed },
+        ],
+      },
+      "ai-router is down; email missed its objective in the last hour",
+    ],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
       { offline: true, upstreams: both.map((each) => sampleUpstreamStatus({ ...each, ...unreached })) },
@@ -228,6 +255,24 @@ describe("the status page", () => {
     const page = await pageOf(sampleStatus(over));
     expect(page).toContain(`<h1>${headline}</h1>`);
     expect(page).toContain(`<title>${headline} · Pacewatch</title>`);
+  });
+
+  test("has those that missed their objective in a group of their own, with what they missed", async () => {
+    const upstreams = [
+      sampleUpstreamStatus({ name: "fine" }),
+      sampleUpstreamStatus({ name: "flapping", ...missed }),
+    ];
+    const text = await textOfPage({ upstreams });
+    expect(text).toMatch(/Missed their objective in the last hour flapping Up .* Healthy fine Up/);
+    expect(text).toContain(
+      "Missed its objective in the last hour: fewer than 99.5 % of its polls were ok, and fewer than 95 % of its ok answers came within 1 s.",
+    );
+    const many = Array.from({ length: 31 }, (_, index) =>
+      sampleUpstreamStatus({ name: `a-${index}`, missedLastHour: index < 2 ? ["availability"] : [] }),
+    );
+    expect(await textOfPage({ upstreams: many })).toContain(
+      "Up, but missed their objective: 2 a-0 a-1 Up: 29 a-2",
+    );
   });
 
   test("says what was open before a restart, until the first poll tells more", async () => {
@@ -250,13 +295,6 @@ describe("the status page", () => {
     expect(await pageOf(sampleStatus({ upstreams, incidents }))).toContain(
       "<h1>email was down, looking again</h1>",
     );
-  });
-
-  test("never says that more was watched than passed since the first poll, confirmations or not", async () => {
-    const lastPolls = [70_000, 85_000, 86_000, 99_000].map((atMs) => samplePollStatus({ atMs }));
-    const availability = [{ windowMs: 3_600_000, ok: 2, failed: 2, ratio: 0.5 }];
-    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls, availability })] });
-    expect(text).toContain("too early: 2 of 4 failed, in 30 s watched");
   });
 
   test("says that the next slot is skipped if the pause outlasts it", async () => {
@@ -283,6 +321,7 @@ describe("the status page", () => {
       endedAtMs: index * 60_000,
       outcome,
       durationMs: 5,
+      watchedMs: 0,
     }));
     const columns = { columnMs: 60_000, columns: columnsOfPolls(polls, 60_000), areQuantiles: true };
     const histories = { "ai-router": { columns: () => columns } };

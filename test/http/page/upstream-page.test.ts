@@ -60,6 +60,28 @@ describe("the page of an upstream", () => {
     expect(text).toContain("Headers no answer Body not kept");
   });
 
+  test("tells of how many polls an incident has, and since when, where more failed than are kept", async () => {
+    const lastFailures = Array.from({ length: 20 }, (_, turn) => ({
+      ...FAILURE,
+      atMs: 60_000 + turn * 1_000,
+    }));
+    const incident = {
+      upstream: "ai-router",
+      state: "down",
+      reason: "server_error",
+      startedAtMs: 10_000,
+      endedAtMs: undefined,
+      polls: 145,
+    } as const;
+    const upstreams = [sampleUpstreamStatus({ lastFailures })];
+    expect(textOf(await pageOf(sampleStatus({ upstreams, incidents: [incident] }), PATH))).toContain(
+      "the 19 before it are like it; the incident began at 00:00:10 UTC and has 145 polls",
+    );
+    expect(textOf(await pageOf(sampleStatus({ upstreams, incidents: [] }), PATH))).toContain(
+      "the 19 before it are like it, and older ones are not kept",
+    );
+  });
+
   test("shows hostile text as text: the body's beginning, header names, details, labels", async () => {
     const failure = samplePollStatus({
       outcome: "failed",

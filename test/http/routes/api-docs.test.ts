@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { availabilityOf } from "../../../src/core/status/availability.ts";
 import type { ValueStatus } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
@@ -41,6 +42,7 @@ const FULL = sampleStatus({
         links: [{ rel: "sunset", target: "https://api.example.com/end" }],
         warning: "soon",
       }),
+      missedLastHour: ["availability"],
       lastPolls: [POLL],
       lastFailures: [POLL],
       skippedSincePoll: [{ cause: "budget", count: 1 }],
@@ -156,23 +158,14 @@ test("what is not known is absent rather than null", async () => {
     nextSlotAtMs: undefined,
     latency: undefined,
     lastPolls: [],
-    degradedAboveMs: undefined,
     health: { state: "unknown", sinceMs: 1, up: undefined },
-    availability: [{ windowMs: 1, ok: 0, failed: 0, ratio: undefined }],
+    availability: [availabilityOf(1, { ok: 0, failed: 0, watchedMs: 0 })],
   });
   const app = routesToAsk(sampleRoutesDeps({ status: () => sampleStatus({ upstreams: [upstream] }) }));
   for (const path of ["/api/v1/upstreams", "/api/v1/upstreams/ai-router"]) {
     const text = await (await app.request(path)).text();
     expect(text).not.toContain("null");
-    for (const name of [
-      "nextSlotAtMs",
-      "latency",
-      "lastPoll",
-      "degradedAboveMs",
-      "up",
-      "ratio",
-      "stateStoreUp",
-    ])
+    for (const name of ["nextSlotAtMs", "latency", "lastPoll", "up", "ratio", "stateStoreUp"])
       expect(text).not.toContain(`"${name}"`);
   }
 });

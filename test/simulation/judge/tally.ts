@@ -56,7 +56,7 @@ export class Tally implements Recorder {
         if (event.had !== "waited" || event.cause !== "budget") this.#onTurn("left");
         return;
       case "polled":
-        this.accounts.record({ ...event, kind: "judged" });
+        this.accounts.record({ ...event, kind: "judged", watchedMs: 0 });
         this.#polled(event.poll);
         return;
       case "pause_requested":

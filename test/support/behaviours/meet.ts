@@ -33,6 +33,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
     sentAtMs,
     endedAtMs: systemClock.wallNow(),
     delayMs: 0,
+    usualGapMs: 15_000,
   } as const;
   return judge(upstream, observation, times).poll;
 }

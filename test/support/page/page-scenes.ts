@@ -2,6 +2,7 @@ import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
 import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
 import { OK, outcomeOf, type PollOutcome, type SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
+import { WatchedTime } from "../../../src/core/history/watched.ts";
 import type { FleetMode } from "../../../src/core/config/config.ts";
 import type { FleetStatus } from "../../../src/core/fleet/fleet-status.ts";
 import {
@@ -81,6 +82,7 @@ const MONTH_FAILURE: PollRun = {
 class Recording {
   readonly history: History;
   readonly polls: PollOfColumn[] = [];
+  readonly #watched = new WatchedTime();
   health: Health = UNKNOWN_HEALTH;
   readonly random: () => number;
 
@@ -89,12 +91,14 @@ class Recording {
     this.random = seededRandom(hash32(name));
   }
 
-  poll(atMs: number, run: PollRun): void {
+  poll(atMs: number, run: PollRun, usualGapMs: number): void {
     const outcome = run.outcome ?? OK;
     const durationMs = within(run.latency ?? USUAL, this.random);
     const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
     const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
     const poll = samplePoll({
+      delayMs: 0,
+      usualGapMs,
       id: `poll-${this.polls.length}`,
       sentAtMs: atMs,
       endedAtMs: atMs + durationMs,
@@ -102,6 +106,7 @@ class Recording {
       phasesMs: run.phasesMs ?? phasesOf(durationMs, this.random),
       outcome,
       degraded,
+      withinObjective: outcome.kind === "ok" && durationMs <= 1_000,
       detail: run.detail ?? "answered 200 with 482 B",
       head:
         status === undefined
@@ -111,9 +116,10 @@ class Recording {
     });
     const judged = run.offline === true ? { ...poll, outcome: outcomeOf("offline") } : poll;
     this.history.record({ kind: "polled", poll });
-    this.history.record({ kind: "judged", poll: judged });
-    this.polls.push({ endedAtMs: atMs + durationMs, outcome: judged.outcome.kind, durationMs });
+    const watchedMs = this.#watched.coveredBy(judged);
+    this.history.record({ kind: "judged", poll: judged, watchedMs });
     const endedMs = atMs + durationMs;
+    this.polls.push({ endedAtMs: endedMs, outcome: judged.outcome.kind, durationMs, watchedMs });
     const event = { kind: "polled", outcome, isDegraded: degraded, isConfirmed: false } as const;
     this.fold({ ...event, sentMs: atMs, endedMs }, endedMs);
   }
@@ -143,13 +149,14 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}):
       recording.random() * monthFailedOneIn < 1 ? MONTH_FAILURE : run;
     const oftenFromMs = firstAtMs - 2 * HOUR_MS;
     let atMs = firstAtMs - MONTH_MS;
-    for (; atMs < oftenFromMs; atMs += MONTH_POLLED_EVERY_MS) recording.poll(atMs, usual({ polls: 1 }));
-    for (; atMs < firstAtMs - everyMs; atMs += everyMs) recording.poll(atMs, usual({ polls: 1 }));
+    for (; atMs < oftenFromMs; atMs += MONTH_POLLED_EVERY_MS)
+      recording.poll(atMs, usual({ polls: 1 }), MONTH_POLLED_EVERY_MS);
+    for (; atMs < firstAtMs - everyMs; atMs += everyMs) recording.poll(atMs, usual({ polls: 1 }), everyMs);
   }
   let atMs = firstAtMs;
   for (const run of runs) {
     for (let turn = 0; turn < run.polls; turn += 1, atMs += run.everyMs ?? everyMs)
-      if (run.unwatched !== true) recording.poll(atMs, run);
+      if (run.unwatched !== true) recording.poll(atMs, run, run.everyMs ?? everyMs);
   }
   for (const { cause, count } of skipped) recording.skip(cause, count, SCENE_NOW_MS - 0.7 * everyMs);
 
@@ -169,6 +176,7 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}):
     skips: skipped,
     skippedSincePoll: history.skippedSincePoll,
     latency: history.latency,
+    missedLastHour: history.missedLastHour(0.995, SCENE_NOW_MS),
     availability: history.availability(SCENE_NOW_MS),
     lastPolls: history.lastPolls,
     lastFailures: history.lastFailures,
@@ -233,7 +241,8 @@ export function olderDays(name: string): readonly Column[] {
   return Array.from({ length: 59 }, (_, place) => first + place).flatMap((index) => {
     const failed = failedOn[Math.floor(random() * failedOn.length)];
     const counts = { ok: 5_760, failed: failed ?? 0, throttled: 0, rejected: 0, ours: 0 };
-    return failed === undefined ? [] : [{ index, counts, latency: undefined }];
+    const watchedMs = DAY_MS;
+    return failed === undefined ? [] : [{ index, counts, watchedMs, latency: undefined }];
   });
 }
 
@@ -440,6 +449,22 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
   flapping: snapshotOf([
     email(),
     play({ name: "ai-router", everyMs: 15_000, runs: FLAPPING, monthFailedOneIn: 300 }),
+  ]),
+  missed: snapshotOf([
+    email(),
+    play({
+      name: "ai-router",
+      everyMs: 15_000,
+      runs: [...FLAPPING, { polls: 8 }],
+      monthFailedOneIn: 300,
+    }),
+    play({
+      name: "billing",
+      everyMs: 60_000,
+      runs: [{ polls: 70, latency: { minMs: 1_050, maxMs: 1_900 } }],
+      monthFailedOneIn: 900,
+    }),
+    play({ name: "new", everyMs: 15_000, runs: [{ ...UNAVAILABLE, polls: 1 }, { polls: 9 }] }),
   ]),
   holes: snapshotOf([email(), play({ name: "ai-router", everyMs: 15_000, runs: HOLES })]),
   empty: snapshotOf([], { budgets: [] }),

@@ -81,6 +81,7 @@ function dayOf(random: () => number): Figures {
     withinObjective: ok - Math.floor(random() * 40),
     okMs: ok * (80 + random() * 60),
     slowestMs: 1_000 + random() * 28_000,
+    watchedMs: 1_438 * 60_000,
     watchedMinutes: 1_438,
     badMinutes: Math.floor(failed / 4),
   };
