@@ -180,13 +180,13 @@ tests:${test(info("a", `,team="x",${hostile}`) + info("b", ',team="y"'), ',team=
           - exp_labels: { job: pw, instance: "pw:1", upstream: a, severity: page, team: x }
             exp_annotations: &told
               summary: a is down
-              description: "No poll of a has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability by the polls of the last hour: unknown."
+              description: "No poll of a has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability in the last hour: unknown."
               runbook_url: "http://pw:1/runbooks/PacewatchUpstreamDown"
               link_support: "https://s.example.com/{{ .Value }}"
           - exp_labels: { job: pw, instance: "pw:1", upstream: b, severity: page, team: y }
             exp_annotations:
               summary: b is down
-              description: "No poll of b has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability by the polls of the last hour: unknown."
+              description: "No poll of b has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability in the last hour: unknown."
               runbook_url: "http://pw:1/runbooks/PacewatchUpstreamDown"
               link_support: ""
 ${test(info("a", ',team="x"') + info("b", ',team="x"'), ',team="x"')}${test(info("a", ',team="x"') + info("b", ""), ',team="none"')}`;

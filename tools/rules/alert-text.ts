@@ -1,4 +1,5 @@
 import type { Outcome } from "../../src/core/exchange/reasons.ts";
+import { parseDuration } from "../../src/core/time/duration.ts";
 import { grown } from "./counted.ts";
 
 type NotOk = Exclude<Outcome, "ok">;
@@ -43,7 +44,17 @@ export function reasonsOver(window: string, outcome: NotOk, of: string = OF_UPST
 export function availabilityNow(window: string, of: string = OF_UPSTREAM): string {
   const ok = `sum(increase(pacewatch_polls_total{outcome="ok",${of}}[${window}]))`;
   const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${of}}[${window}]))`;
-  return queryValue(`${ok} / (${judged} > 0)`, "humanizePercentage", "unknown");
+  return `${queryValue(`${ok} / (${judged} > 0)`, "humanizePercentage", "unknown")}${watchedIn(window, of)}`;
+}
+
+/** From this share on, a window counts as watched. */
+const WHOLLY_WATCHED = 0.9;
+
+/** Of how much of the window that is, where not all of it was watched. Of several that watch, the one that watched most. */
+export function watchedIn(window: string, of: string = OF_UPSTREAM): string {
+  const wholeS = (WHOLLY_WATCHED * (parseDuration(window) ?? 0)) / 1_000;
+  const watched = `max(increase(pacewatch_upstream_watched_seconds_total{${of}}[${window}])) < ${wholeS}`;
+  return `{{ with ${queryCall(watched)} }} of {{ . | first | value | humanizeDuration }}{{ end }}`;
 }
 
 export const SINCE_LAST_SUCCESS: string = queryValue(

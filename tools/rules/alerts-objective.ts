@@ -1,13 +1,12 @@
 import { BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
+import { WITHIN_LATENCY_SHARE } from "../../src/core/status/availability.ts";
 import { formatDuration } from "../../src/core/time/duration.ts";
-import { OF_UPSTREAM, queryValue, reasonsOver } from "./alert-text.ts";
+import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";
 import { type Holders, ONE, type UpMetric } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
-/** The share of ok polls that must be within the latency objective. */
-export const WITHIN_LATENCY_SHARE = 0.95;
 /** This many slow polls may be an accident, however few polls there were. */
 const FEW_SLOW = 2;
 /** Above this period, an hour has too few polls to judge. */
@@ -26,7 +25,7 @@ and pacewatch:error_budget_burn:${short} > ${pair.factor}
 and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
     labels: { window: long },
     summary: `{{ $labels.upstream }} burns its error budget {{ $value | printf "%.1f" }} times too fast`,
-    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}${watchedIn(long)}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
   };
 }
 

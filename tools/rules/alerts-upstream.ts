@@ -66,7 +66,7 @@ const DOWN: Alert = {
 unless ignoring (state) pacewatch_upstream_state{state=~"${EXCUSED}"}
 unless pacewatch:upstream_blocked`,
   summary: "{{ $labels.upstream }} is down",
-  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}. Availability by the polls of the last hour: ${availabilityNow("1h")}.`,
+  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}. Availability in the last hour: ${availabilityNow("1h")}.`,
 };
 
 const KEY_REJECTED: Alert = {
@@ -90,9 +90,11 @@ ${NOT_OFFLINE}`,
 const THROTTLED: Alert = {
   alert: "PacewatchThrottled",
   severity: "ticket",
-  // A state has a series only while it holds.
-  expr: `max without (state) (count_over_time(pacewatch_upstream_state{state="throttled"}[30m]) and pacewatch_upstream_state{state="throttled"})
-/ sum without (state) (count_over_time(pacewatch_upstream_state[30m])) > 0.5`,
+  // A state has a series only while it holds: so many of the last 30 minutes were seen throttled, whoever watched the others.
+  expr: `clamp_max(max without (state) (
+  count_over_time(pacewatch_upstream_state{state="throttled"}[30m:1m])
+  and pacewatch_upstream_state{state="throttled"}
+) / 30, 1) > 0.5`,
   holdsFor: "10m",
   summary: "{{ $labels.upstream }} keeps throttling us",
   description: `{{ $labels.upstream }} throttled us for {{ $value | humanizePercentage }} of the last 30 minutes. This is not an outage. Throttled polls in that time, by kind: ${reasonsOver("30m", "throttled")}. Anything else that uses this key is probably throttled too.`,

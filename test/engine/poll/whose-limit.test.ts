@@ -74,7 +74,14 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
           withoutKeys: String,
           certificateExpiresAtMs: undefined,
         },
-        { id: "1", origin: "schedule", sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow(), delayMs: 0 },
+        {
+          id: "1",
+          origin: "schedule",
+          sentAtMs: clock.wallNow(),
+          endedAtMs: clock.wallNow(),
+          delayMs: 0,
+          usualGapMs: 15_000,
+        },
       );
       if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
     }

@@ -163,7 +163,7 @@ ${[3, 4]
           - exp_labels: { job: pw, severity: page, upstream: email }
             exp_annotations:
               summary: "email is down"
-              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: ${minute === 3 ? "timeout (8)" : "reset (2)"}. Availability by the polls of the last hour: 33.33%."
+              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: ${minute === 3 ? "timeout (8)" : "reset (2)"}. Availability in the last hour: 33.33%."
               runbook_url: ""`,
   )
   .join("\n")}
@@ -173,7 +173,7 @@ ${[3, 4]
           - exp_labels: { job: pw, severity: page, upstream: email }
             exp_annotations:
               summary: "email is down"
-              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability by the polls of the last hour: 19.44%."
+              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability in the last hour: 19.44%."
               runbook_url: ""
       - { eval_time: 8m, alertname: PacewatchUpstreamDown }
   # A replica without a network holds it meanwhile, and knows nothing.
