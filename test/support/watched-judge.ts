@@ -19,7 +19,7 @@ const SECOND_MS = 1_000;
 /** What was seen by the requests that arrived in [fromMs, toMs), of a ledger that begins before it. */
 export function recount(ledger: readonly Reached[], fromMs: number, toMs: number): Recount {
   const beganMs = ledger[0]?.atMs ?? 0;
-  const secondOf = (atMs: number): number => Math.floor((atMs - beganMs) / SECOND_MS);
+  const secondOf = (atMs: number): number => Math.round((atMs - beganMs) / SECOND_MS);
   const painted = new Uint8Array(secondOf(ledger.at(-1)?.atMs ?? beganMs) + 1);
   const counts = { ok: 0, failed: 0, watchedMs: 0 };
   let isFirst = true;
