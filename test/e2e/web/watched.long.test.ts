@@ -1,0 +1,109 @@
+import { expect, it } from "vitest";
+import type { Report } from "../../../src/core/report/report.ts";
+import { humanDuration } from "../../../src/core/status/humanize.ts";
+import { DAY_MS } from "../../../src/core/time/duration.ts";
+import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { type Reached, recount } from "../../support/watched-judge.ts";
+
+/** Requests arrive some time after their slots, and the second program counts whole seconds. */
+const CLOSE_MS = 2_500;
+
+it("pages, API, badge, report and metrics tell what the upstream's ledger says was watched, over a reload and a restart", async () => {
+  await using upstream = await startSimulatedUpstream({ name: "email", limits: [] });
+  const config = (every: string): RawConfig => ({
+    web: { badges: true },
+    state: { path: "data/pacewatch.db" },
+    budgets: { api: { rate: { requests: 6000, per: "1m" } } },
+    upstreams: [rawUpstream("email", upstream.url, { every })],
+  });
+  await using folder = await openConfigFolder(config("1s"));
+  let longFrom = Infinity;
+  const ledger = (): readonly Reached[] =>
+    upstream.seen.map(({ atMs, fault }, place) => {
+      return { atMs, served: fault.kind === "none", gapMs: place < longFrom ? 1_000 : 10_000 };
+    });
+  const polls = (count: number): Promise<number> =>
+    eventually(
+      "it is polled",
+      () => Promise.resolve(upstream.seen.length),
+      (seen) => seen >= count,
+    );
+
+  let scrapedMs = 0;
+  {
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await polls(4);
+    upstream.setFault({ kind: "status", code: 503 });
+    await polls(6);
+    upstream.setFault(undefined);
+    await polls(8);
+    await folder.write(config("10s"));
+    daemon.kill("SIGHUP");
+    await daemon.logged("config reloaded");
+    longFrom = upstream.seen.length;
+    await polls(longFrom + 1);
+    const told = await agreeing(daemon, upstream.seen.length);
+    const { watchedMs } = recount(ledger().slice(0, told.ok + told.failed), 0, Infinity);
+    expect(Math.abs(told.watchedMs - watchedMs)).toBeLessThan(CLOSE_MS);
+    scrapedMs = told.scrapedMs;
+    expect(scrapedMs).toBe(told.watchedMs);
+  }
+  await using daemon = await startDaemon({ configPath: folder.path });
+  const before = upstream.seen.length;
+  await polls(before + 2);
+  const told = await agreeing(daemon, upstream.seen.length);
+  const all = recount(ledger().slice(0, told.ok + told.failed), 0, Infinity);
+  expect(told).toMatchObject({ ok: all.ok, failed: all.failed });
+  expect(Math.abs(told.watchedMs - all.watchedMs)).toBeLessThan(CLOSE_MS);
+  expect(scrapedMs + told.scrapedMs).toBe(told.watchedMs);
+});
+
+type Told = {
+  readonly ok: number;
+  readonly failed: number;
+  readonly watchedMs: number;
+  readonly scrapedMs: number;
+};
+
+type Seen = { readonly availability: readonly (Told & { readonly ratio: number })[] };
+
+/** Once at least so many polls were counted, and none between the first question and the last: what all say of the last day. */
+async function agreeing(daemon: Daemon, polls: number): Promise<Told> {
+  // The day may end meanwhile.
+  const [yesterday, today] = [Date.now() - DAY_MS, Date.now()].map((atMs) =>
+    new Date(atMs).toISOString().slice(0, 10),
+  );
+  const lastDay = async () => {
+    const { upstream }: { upstream: Seen } = JSON.parse((await daemon.get("/api/v1/upstreams/email")).body);
+    return upstream.availability[1];
+  };
+  const { day, report, ...shown } = await eventually(
+    "all have counted the same polls",
+    async () => {
+      const before = await lastDay();
+      const badge = (await daemon.get("/badge/email.svg?show=24h")).body;
+      const page = (await daemon.get("/")).body;
+      const metrics = await daemon.metrics();
+      const asked = await daemon.get(`/report?from=${yesterday}&to=${today}&format=json`);
+      const { upstreams }: Report = JSON.parse(asked.body);
+      return { before, badge, page, metrics, report: upstreams[0], day: await lastDay() };
+    },
+    ({ before, day: after, report: written }) => {
+      const counts = [before, after, written].map((each) =>
+        each === undefined ? -1 : each.ok + each.failed,
+      );
+      return counts.every((count) => count >= polls && count === counts[0]);
+    },
+  );
+  if (day === undefined) throw new Error("a day is one of the windows");
+  const words = `of ${humanDuration(day.watchedMs)}`;
+  expect(shown.badge).toContain(words);
+  expect(shown.page).toContain(words);
+  expect(report).toMatchObject({ ok: day.ok, failed: day.failed, watchedMs: day.watchedMs });
+  expect(report?.availability).toBe(day.ratio);
+  const sample = shown.metrics.get("pacewatch_upstream_watched_seconds_total")?.samples[0];
+  return { ...day, scrapedMs: Math.round((sample?.value ?? 0) * 1_000) };
+}
