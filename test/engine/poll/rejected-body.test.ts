@@ -18,7 +18,14 @@ function polled(status: number, body = BODY): ReturnType<typeof judge>["poll"] {
     certificateExpiresAtMs: undefined,
     withoutKeys: (text: string) => text,
   };
-  const times = { id: "1", origin: "schedule", sentAtMs: 0, endedAtMs: 1, delayMs: 0 } as const;
+  const times = {
+    id: "1",
+    origin: "schedule",
+    sentAtMs: 0,
+    endedAtMs: 1,
+    delayMs: 0,
+    usualGapMs: 15_000,
+  } as const;
   return judge(sampleUpstream(), observation, times).poll;
 }
 
