@@ -95,7 +95,7 @@ export const REFUSAL_CHARS = 1_024;
 
 /** Searching for keys: so much of one text, and so many characters of what it can be decoded to for each of its own. */
 export const SEARCHED_TEXT_CHARS = 4_000;
-const SEARCHED_PER_CHAR = 20;
+const SEARCHED_PER_CHAR = 12;
 /** A short text may be encoded many times over. */
 const SEARCHED_LEAST_CHARS = 10_000;
 
