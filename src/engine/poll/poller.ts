@@ -119,7 +119,7 @@ export class Poller {
 
   /** Slots that came due while the process was late or suspended. */
   missed(count: number): void {
-    if (!this.#isStopped) this.#skip("missed", count);
+    if (!this.#isStopped) this.#skip(this.#isPaused() ? "backoff" : "missed", count);
   }
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */

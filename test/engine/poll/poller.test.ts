@@ -273,6 +273,26 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test.each([
+  ["throttled", 429],
+  ["down", 503],
+])(
+  "slots that a process which stood still slept through are held back by a pause that was asked for, and it stays %s",
+  async (state, status) => {
+    const { clock, poller, recorder } = await world(() =>
+      observed(answered(status, [["retry-after", "300"]])),
+    );
+    poller.slot("schedule", clock.now());
+    await clock.advance(60_000);
+    poller.missed(4);
+    expect(recorder.story.at(-1)).toBe("skipped backoff x4");
+    expect(poller.health.state).toBe(state);
+    await clock.advance(300_000);
+    poller.missed(4);
+    expect(recorder.story.slice(-2)).toEqual(["skipped missed x4", `${state} -> unknown`]);
+  },
+);
+
 test.each(["0", "Fri, 01 Jan 1999 00:00:00 GMT"])(
   "a 503 that asks for no wait (Retry-After: %s) is confirmed like any other failure",
   async (retryAfter) => {
