@@ -20,6 +20,7 @@ describe("a config that says only what it must", () => {
     expect(config.upstreams).toMatchObject([
       {
         schedule: {
+          kind: "cron",
           expression: "0 0 9 * * MON-FRI Europe/Berlin",
           source: "cron 0 9 * * MON-FRI Europe/Berlin",
           longestGapMs: 73 * 3_600_000,
@@ -64,6 +65,7 @@ describe("a config that says only what it must", () => {
         headers: {},
         budgets: ["api"],
         schedule: {
+          kind: "every",
           expression: expect.stringMatching(/^\d+-59\/15 /),
           source: "every 15s",
           longestGapMs: 15_000,
@@ -164,7 +166,12 @@ upstreams:
   expect(loading.config.upstreams[0]).toMatchObject({
     url: "https://api.example.test/email/v2/things?page=1",
     auth: { kind: "query", name: "api_key", secret: { file: directory.file("key.txt") } },
-    schedule: { expression: "*/30 * * * * *", source: "cron */30 * * * * *", longestGapMs: 30_000 },
+    schedule: {
+      kind: "cron",
+      expression: "*/30 * * * * *",
+      source: "cron */30 * * * * *",
+      longestGapMs: 30_000,
+    },
     timeoutMs: 20_000,
     confirm: 0,
     expect: { status: [200, 204], json: false, maxBodyBytes: 65_536 },

@@ -22,7 +22,7 @@ import type {
 import type { CountedBucket } from "../../src/core/status/timeline.ts";
 import type { History } from "../../src/core/history/history.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
-import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
+import { scheduleCron, scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
 import {
   type BudgetStatus,
   type Incident,
@@ -59,6 +59,12 @@ export function sampleBudget(changes: Partial<Budget> = {}): Budget {
     quota: undefined,
     ...changes,
   };
+}
+
+export function sampleCron(text: string, timeZone?: string): Schedule {
+  const reading = scheduleCron(text, timeZone);
+  if (reading.kind === "refused") throw new Error(reading.message);
+  return reading.schedule;
 }
 
 export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {

@@ -46,12 +46,12 @@ export const scheduleKeys: ScheduleKeys = {
   every: noted(checked(everyFault, EVERY_PHRASE, durationsPattern(LEGAL_PERIODS_MS)), { isNeeded: true })
     .optional()
     .describe(
-      "The period: seconds that divide 60, minutes that divide 60, or hours that divide 24. Its phase comes from the name.",
+      "The period: seconds that divide 60, minutes that divide 60, or hours that divide 24. Its phase comes from the name. A new upstream is polled once before its first slot, unless its method is not safe or a poll costs money.",
     ),
   cron: noted(checked(cronFault, CRON_PHRASE, CRON_PATTERN), { isNeeded: true })
     .optional()
     .describe(
-      "Instead of every: 5 or 6 fields (seconds first) in UTC or time_zone; numbers, names such as MON and JAN, lists, ranges, steps, or @hourly, @daily, @weekly, @monthly, @yearly. Days must match both day fields.",
+      "Instead of every: 5 or 6 fields (seconds first) in UTC or time_zone; numbers, names such as MON and JAN, lists, ranges, steps, or @hourly, @daily, @weekly, @monthly, @yearly. Days must match both day fields. It is polled at no other time, except to confirm a failure.",
     ),
   time_zone: noted(checked(zoneFault, ZONE_PHRASE, TIME_ZONE_PATTERN), { isNeeded: true })
     .optional()

@@ -9,6 +9,8 @@ export type Schedule = {
   readonly expression: string;
   /** As the config says it: `every 15s`, `cron 0 9 * * 1`. */
   readonly source: string;
+  /** A cron names the moments at which polls may come; `every` only how often. */
+  readonly kind: "every" | "cron";
   /** The longest gap between two slots. */
   readonly longestGapMs: number;
 };
@@ -30,7 +32,7 @@ export function scheduleEvery(periodMs: number, name: string): ScheduleReading {
   }
   const expression = expressionOf(periodMs / 1000, hash32(name) % (periodMs / 1000));
   const source = `every ${formatDuration(periodMs)}`;
-  return { kind: "schedule", schedule: { expression, source, longestGapMs: periodMs } };
+  return { kind: "schedule", schedule: { kind: "every", expression, source, longestGapMs: periodMs } };
 }
 
 export function scheduleCron(text: string, timeZone?: string): ScheduleReading {
@@ -41,7 +43,7 @@ export function scheduleCron(text: string, timeZone?: string): ScheduleReading {
   const source = `cron ${text.trim().replaceAll(/\s+/g, " ")}${zone}`;
   return {
     kind: "schedule",
-    schedule: { expression: cron.text, source, longestGapMs: cron.longestGapMs },
+    schedule: { kind: "cron", expression: cron.text, source, longestGapMs: cron.longestGapMs },
   };
 }
 

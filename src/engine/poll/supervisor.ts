@@ -1,4 +1,5 @@
-import type { Config, Upstream } from "../../core/config/config.ts";
+import { type Config, SAFE_METHODS, type Upstream } from "../../core/config/config.ts";
+import { mostOf } from "../../core/config/price.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
 import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
@@ -64,8 +65,9 @@ export class Supervisor {
       else void this.#leave(poller.reconfigure(upstream, probe));
     }
     this.#timetable.set(config.upstreams);
-    // A new upstream gets one slot at once; the pace of its budget spreads them.
-    for (const poller of added) poller.slot("first", this.#parts.clock.now());
+    // The pace of their budgets spreads them.
+    for (const poller of added)
+      if (isFirstSeenAtOnce(poller.upstream)) poller.slot("first", this.#parts.clock.now());
   }
 
   /** Another replica heard that this upstream wants a pause. */
@@ -135,6 +137,11 @@ export class Supervisor {
     this.#leaving.add(left);
     return left;
   }
+}
+
+/** A new upstream is polled before its first slot, unless a poll is only wanted at its times, or may do or cost something. */
+function isFirstSeenAtOnce({ schedule, method = "GET", price }: Upstream): boolean {
+  return schedule.kind === "every" && SAFE_METHODS.has(method) && mostOf(price) === 0;
 }
 
 function graceOf(upstream: Upstream): number {

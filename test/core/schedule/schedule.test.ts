@@ -96,6 +96,7 @@ describe("every", () => {
 describe("cron", () => {
   test("of five fields is given second 0, and says how it was written", () => {
     expect(cron(" 0  9 * * 1 ")).toEqual({
+      kind: "cron",
       expression: "0 0 9 * * 1",
       source: "cron 0 9 * * 1",
       longestGapMs: 7 * 86_400_000,

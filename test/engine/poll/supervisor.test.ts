@@ -1,8 +1,19 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { Upstream } from "../../../src/core/config/config.ts";
+import type { Price } from "../../../src/core/config/price.ts";
+import { HOUR_MS } from "../../../src/core/time/duration.ts";
 import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
-import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import {
+  answered,
+  observed,
+  sampleBudget,
+  sampleConfig,
+  sampleCron,
+  sampleSchedule,
+  sampleUpstream,
+} from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 
@@ -12,10 +23,9 @@ type World = {
   readonly recorder: StoryRecorder;
 };
 
-/** With a poll in flight, which is answered after so long. */
-async function polling(answersInMs: number, timeoutMs = 30_000): Promise<World> {
-  const clock = new VirtualClock();
-  const upstream = sampleUpstream({ name: "email", timeoutMs });
+/** Each poll is answered after so long. */
+function started(changes: Partial<Upstream>, answersInMs: number, clock = new VirtualClock()): World {
+  const upstream = sampleUpstream({ name: "email", ...changes });
   const config = sampleConfig({ budgets: [sampleBudget()], upstreams: [upstream] });
   const recorder = new StoryRecorder();
   const supervisor = new Supervisor({
@@ -30,8 +40,14 @@ async function polling(answersInMs: number, timeoutMs = 30_000): Promise<World> 
   });
   const probe = new FakeProbe(clock, () => ({ ...observed(answered(200)), durationMs: answersInMs }));
   supervisor.apply(config, new Map([["email", probe]]));
-  while (recorder.inFlight === 0) await clock.advance(1);
   return { clock, supervisor, recorder };
+}
+
+/** With a poll in flight. */
+async function polling(answersInMs: number, timeoutMs = 30_000): Promise<World> {
+  const world = started({ timeoutMs }, answersInMs);
+  while (world.recorder.inFlight === 0) await world.clock.advance(1);
+  return world;
 }
 
 /** How the poll ended, and when everything was over. */
@@ -91,4 +107,41 @@ test("a slow answer is theirs, however slow", async () => {
   const { clock, recorder } = await polling(25_000);
   await clock.advance(26_000);
   expect(recorder.polls[0]?.outcome.kind).toBe("ok");
+});
+
+describe("before its first slot", () => {
+  const hourly = sampleSchedule(HOUR_MS, "email");
+  const officeHours = sampleCron("*/15 * 8-17 * * MON-FRI", "Europe/Berlin");
+  const at = (wallMs: number): VirtualClock => new VirtualClock({ wallMs });
+  /** `perRequest` is in billionths. */
+  const priceOf = (perRequest: number): Price => ({
+    currency: "EUR",
+    parts: [{ kind: "request", units: perRequest }],
+  });
+
+  test.each<[string, Partial<Upstream>, number]>([
+    ["a new upstream is polled once", { schedule: hourly }, 1],
+    ["one that is free is polled once", { schedule: hourly, price: priceOf(0) }, 1],
+    ["a poll that costs money is not sent", { schedule: hourly, price: priceOf(1) }, 0],
+    ["what is not safe is not sent", { schedule: hourly, method: "POST" }, 0],
+    ["nothing is sent outside a cron", { schedule: officeHours }, 0],
+  ])("%s", async (_, changes, polls) => {
+    const saturdayNight = at(Date.UTC(2026, 10, 28, 23, 30));
+    const { clock, supervisor, recorder } = started(changes, 100, saturdayNight);
+    await clock.advance(10 * 60_000);
+    expect(recorder.polls).toHaveLength(polls);
+    await supervisor.drain();
+  });
+
+  test("office hours are polled from their first second on", async () => {
+    const mondayMorning = at(Date.UTC(2026, 10, 30, 6, 50));
+    const { clock, supervisor, recorder } = started({ schedule: officeHours }, 100, mondayMorning);
+    await clock.advance(10 * 60_000 + 31_000);
+    expect(recorder.polls.map(({ sentAtMs }) => new Date(sentAtMs).toISOString())).toEqual([
+      "2026-11-30T07:00:00.000Z",
+      "2026-11-30T07:00:15.000Z",
+      "2026-11-30T07:00:30.000Z",
+    ]);
+    await supervisor.drain();
+  });
 });
