@@ -124,6 +124,11 @@ export class AppPolling implements AsyncDisposable {
     return this.#supervisor.healthOf(upstream);
   }
 
+  /** Since then each of its slots is owed a poll. Undefined for one that is not polled here. Wall clock. */
+  owedSinceMs(upstream: string): number | undefined {
+    return this.#supervisor.owedSinceMs(upstream);
+  }
+
   conditionOf(upstream: Upstream): Condition {
     return this.#supervisor.conditionOf(upstream);
   }

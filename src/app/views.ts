@@ -20,6 +20,7 @@ import type {
   UpstreamSnapshot,
 } from "../core/metrics/snapshot.ts";
 import type { QuotaProof } from "../core/proof/numbers.ts";
+import { stalledAtMs } from "../core/proof/proof.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import { quotaStanding } from "../core/status/quota-status.ts";
@@ -43,7 +44,10 @@ export type ViewSources = {
   isReady(): boolean;
 };
 
-type ShownPolling = Pick<AppPolling, "recordOf" | "healthOf" | "conditionOf" | "offlineUpstreams">;
+type ShownPolling = Pick<
+  AppPolling,
+  "recordOf" | "healthOf" | "owedSinceMs" | "conditionOf" | "offlineUpstreams"
+>;
 
 /** Each upstream and each budget is read when its turn comes: what left the config by then is left out. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
@@ -76,18 +80,19 @@ function* upstreamViews(
   config: Config,
   { polling, clock, reload }: ViewSources,
 ): Generator<UpstreamSnapshot> {
-  const { stalledAfterMs } = reload.proof;
+  const { latenessMs } = reload.proof;
   for (const upstream of config.upstreams) {
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
     const { values, schedule } = upstream;
     const nowMs = clock.wallNow();
+    const owedSinceMs = polling.owedSinceMs(upstream.name) ?? nowMs;
     yield {
       upstream,
       accounts: record.accounts,
       health: polling.healthOf(upstream.name),
       nowMs,
-      stalledAfterMs: stalledAfterMs.get(upstream.name) ?? Infinity,
+      stalledAtMs: stalledAtMs(schedule, owedSinceMs, latenessMs.get(upstream.name) ?? Infinity),
       ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
     };
   }

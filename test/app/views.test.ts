@@ -48,6 +48,7 @@ function sources(): ViewSources & { readonly config: Config } {
     polling: {
       recordOf: (name) => records.get(name),
       healthOf: () => UNKNOWN_HEALTH,
+      owedSinceMs: () => nowMs,
       conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
       offlineUpstreams: () => 0,
     },

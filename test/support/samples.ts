@@ -246,7 +246,7 @@ export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}):
     accounts: new UpstreamAccounts("email", PROCESS_STARTED_AT_MS),
     health: { state: "unknown", isUp: undefined },
     nowMs: POLL_ENDED_AT_MS,
-    stalledAfterMs: 175_000,
+    stalledAtMs: 1_700_000_175_000,
     ...changes,
   };
 }

@@ -6,10 +6,10 @@ import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./
 import { objectiveAlerts } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
-import { watchingAlerts } from "./alerts-watching.ts";
+import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup } from "./guards.ts";
 import { recordingGroups } from "./recordings.ts";
-import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, ONE, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
+import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
 import { type Alert, isAlert, type RuleGroup } from "./rule.ts";
 
 /** Who watches: one process, or a fleet. */
@@ -33,7 +33,7 @@ const SHORT_CHARACTERS = 80;
 export function ruleGroups(watchers: Watchers): readonly RuleGroup[] {
   return [
     ...rulesAboutUpstreams(watchers),
-    watchingAlerts(watchers === "shard" ? REPLICAS : ONE),
+    WATCHING_ALERTS,
     QUOTA_ALERTS,
     CREDIT_ALERTS,
     PACEWATCH_ALERTS,

@@ -139,9 +139,9 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     "The longest gap between two slots that the schedule allows.",
     one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
   ),
-  "pacewatch_stalled_after_seconds{upstream}": gauge(
-    "How long without a poll is a stall: three of the longest gaps, the silence of a new budget, and a minute.",
-    one(({ stalledAfterMs }) => seconds(stalledAfterMs)),
+  "pacewatch_stalled_at_timestamp_seconds{upstream}": gauge(
+    "When the upstream is stalled unless a poll ends before: its third slot since the last poll, since the last slot that was skipped because the upstream or a quota asked for it, and since it has its schedule; the silence of a new budget, and a minute.",
+    one(({ stalledAtMs }) => seconds(stalledAtMs)),
   ),
   "pacewatch_confirm_polls{upstream}": gauge(
     "Further polls that must fail too before a failure is confirmed, from the config.",

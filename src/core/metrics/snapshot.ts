@@ -25,7 +25,8 @@ export type UpstreamSnapshot = {
   readonly health: Pick<Health, "state" | "isUp">;
   /** Wall clock. */
   readonly nowMs: number;
-  readonly stalledAfterMs: number;
+  /** Wall clock. */
+  readonly stalledAtMs: number;
   /** In the order of the config; absent where it has none. */
   readonly values?: readonly ValueSnapshot[];
 };

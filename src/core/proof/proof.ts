@@ -2,6 +2,7 @@
 
 import type { Upstream } from "../config/config.ts";
 import { MINUTE_MS } from "../time/duration.ts";
+import { cronOf, type Schedule } from "../schedule/schedule.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
@@ -17,8 +18,8 @@ export type Proof = {
   readonly budgets: readonly BudgetProof[];
   /** In `shard`: each is polled by one replica. The one that asks for the most polls is first. */
   readonly groups: readonly ProofGroup[];
-  /** By upstream: how long without a poll is a stall. */
-  readonly stalledAfterMs: ReadonlyMap<string, number>;
+  /** By upstream: how late after its slot a poll may end. */
+  readonly latenessMs: ReadonlyMap<string, number>;
   /** Why the config must be refused. */
   readonly faults: readonly Finding[];
   readonly warnings: readonly Finding[];
@@ -39,10 +40,10 @@ export function prove(config: Watched): Proof {
     warnings.push(...warningsOf(proof, use));
     if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
-  const stalledAfterMs = stallTimes(config);
+  const latenessOf = latenesses(config);
   return {
     budgets,
-    stalledAfterMs: new Map(config.upstreams.map((upstream) => [upstream.name, stalledAfterMs(upstream)])),
+    latenessMs: new Map(config.upstreams.map((upstream) => [upstream.name, latenessOf(upstream)])),
     groups: groups
       .toSorted((a, b) => b.pollsPerSecond - a.pollsPerSecond)
       .map(({ budgets: of, upstreams, pollsPerSecond }) => ({ budgets: of, upstreams, pollsPerSecond })),
@@ -52,10 +53,10 @@ export function prove(config: Watched): Proof {
 }
 
 /**
- * After how long without a poll an upstream of this config is stalled: three of its longest gaps, and a minute. A budget
- * that a reload adds is silent until nothing of a former life can count, so without that silence every reload could page.
+ * How late after its slot a poll of an upstream of this config may end. A budget that a reload adds is silent until
+ * nothing of a former life can count, so without that silence every reload could page.
  */
-export function stallTimes({ budgets, upstreams }: Watched): (upstream: Upstream) => number {
+export function latenesses({ budgets, upstreams }: Watched): (upstream: Upstream) => number {
   const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
   const silentMs = new Map(
     budgets.map(({ name, rates, lingerMs }) => [
@@ -63,9 +64,19 @@ export function stallTimes({ budgets, upstreams }: Watched): (upstream: Upstream
       Math.max(...rates.map(({ perMs }) => perMs)) + lingerMs,
     ]),
   );
-  return ({ budgets: own, schedule }) => {
-    const longestSilenceMs =
-      Math.max(0, ...own.map((budget) => silentMs.get(budget) ?? 0)) + longestTimeoutMs;
-    return Math.ceil((3 * schedule.longestGapMs + longestSilenceMs) / 1000) * 1000 + MINUTE_MS;
+  return ({ budgets: own }) => {
+    const longestSilenceMs = Math.max(0, ...own.map((budget) => silentMs.get(budget) ?? 0));
+    return Math.ceil((longestSilenceMs + longestTimeoutMs) / 1000) * 1000 + MINUTE_MS;
   };
+}
+
+/** So many slots that came to nothing, and that nobody asked to skip, are a stall. */
+const SLOTS_UNTIL_STALLED = 3;
+
+/** When an upstream is stalled that is owed its slots since then, whatever its calendar. Wall clock. */
+export function stalledAtMs(schedule: Schedule, owedSinceMs: number, latenessMs: number): number {
+  const cron = cronOf(schedule);
+  let slotMs = owedSinceMs;
+  for (let slot = 0; slot < SLOTS_UNTIL_STALLED; slot += 1) slotMs = cron.next(slotMs);
+  return slotMs + latenessMs;
 }

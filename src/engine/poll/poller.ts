@@ -54,6 +54,9 @@ type State =
 /** Of the pauses that an answer may ask for. */
 type Bounds = Pick<BudgetRestraint, "maxPauseMs" | "blindAfterMs">;
 
+/** The upstream or a quota wants these slots to be skipped. */
+const ASKED_FOR: ReadonlySet<SkipCause> = new Set(["backoff", "yield", "quota"]);
+
 const IDLE: State = { kind: "idle" };
 
 const EXPIRED_WAITING = noToken(
@@ -73,6 +76,7 @@ export class Poller {
   #wantedSinceMs: number | undefined;
   /** The latest slot that is no confirmation. Monotonic. */
   #scheduledAtMs: number | undefined;
+  #owedSinceMs: number;
   #isStopped = false;
   readonly #cutOff = new AbortController();
 
@@ -81,6 +85,7 @@ export class Poller {
     this.#probe = probe;
     this.#parts = parts;
     this.#health = parts.health ?? UNKNOWN_HEALTH;
+    this.#owedSinceMs = parts.clock.wallNow();
     this.#pauses = parts.pauses ?? new UpstreamPauses(parts.clock);
     this.#pauses.capAt(upstream.name, parts.ledger.restraint(upstream.budgets).maxPauseMs);
     parts.resourceLimits?.join(this);
@@ -97,6 +102,11 @@ export class Poller {
   /** The upstream alone pauses until then, not its budget. Monotonic; in the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pauses.untilMs(this.#upstream.name);
+  }
+
+  /** Since then each slot is owed a poll: the last one ended, was not wanted, or the schedule was set. Wall clock. */
+  get owedSinceMs(): number {
+    return this.#owedSinceMs;
   }
 
   slot(origin: SlotOrigin, atMs: number): void {
@@ -125,6 +135,8 @@ export class Poller {
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = { lease: leaseWantedBy(this.#upstream), probe: this.#probe };
+    const isAnotherSchedule = upstream.schedule.expression !== this.#upstream.schedule.expression;
+    if (isAnotherSchedule) this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#upstream = upstream;
     this.#probe = probe;
     const state = this.#state;
@@ -255,6 +267,7 @@ export class Poller {
     { maxPauseMs, blindAfterMs }: Bounds,
   ): void {
     this.#state = IDLE;
+    this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
       const bounded = lookingAgain(advice, blindAfterMs);
@@ -336,6 +349,7 @@ export class Poller {
   }
 
   #skip(cause: SkipCause, count: number, had?: "waited" | "started", budget?: string): void {
+    if (ASKED_FOR.has(cause)) this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#parts.recorder.record({ kind: "slots_skipped", cause, count, had, budget });
     this.#fold({ kind: "skipped", cause, count });
   }

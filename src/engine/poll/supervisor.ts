@@ -97,6 +97,10 @@ export class Supervisor {
     return this.#pollers.get(upstream)?.health ?? UNKNOWN_HEALTH;
   }
 
+  owedSinceMs(upstream: string): number | undefined {
+    return this.#pollers.get(upstream)?.owedSinceMs;
+  }
+
   conditionOf(upstream: Upstream): Condition {
     const poller = this.#pollers.get(upstream.name);
     const pauseMs = (poller?.pausedUntilMs ?? 0) - this.#parts.clock.now();

@@ -83,7 +83,7 @@ describe("a plan that fits", () => {
   test("is shown with all of its numbers", () => {
     const proof = prove({ budgets: [budget()], upstreams: [upstream()] });
     expect(proof).toEqual({
-      stalledAfterMs: new Map([["a", 175_000]]),
+      latenessMs: new Map([["a", 130_000]]),
       faults: [],
       warnings: [],
       groups: [],

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
@@ -15,6 +15,7 @@ import {
   sampleAdvice,
   sampleBudget,
   sampleConfig,
+  sampleCron,
   sampleUpstream,
 } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
@@ -588,4 +589,40 @@ test("three slots whose right to send ended before they were sent leave it unkno
     await clock.advance(15_000);
   }
   expect(recorder.story.filter((line) => line.includes("->"))).toEqual(["unknown -> up", "up -> unknown"]);
+});
+
+describe("a slot is owed a poll", () => {
+  const asks = observed(answered(429, [["retry-after", "60"]]));
+
+  test("since the last one ended", async () => {
+    const { clock, poller } = await world(() => observed(answered(200), 3_000));
+    const startedMs = clock.wallNow();
+    expect(poller.owedSinceMs).toBeLessThanOrEqual(startedMs);
+    poller.slot("schedule", clock.now());
+    await clock.advance(10_000);
+    const endedMs = poller.owedSinceMs;
+    expect(endedMs - startedMs).toBeGreaterThanOrEqual(3_000);
+    poller.missed(2);
+    await clock.advance(60_000);
+    expect(poller.owedSinceMs).toBe(endedMs);
+  });
+
+  test("but for those of a pause that was asked for", async () => {
+    const { clock, poller } = await world(() => asks);
+    poller.slot("schedule", clock.now());
+    await clock.advance(30_000);
+    poller.slot("schedule", clock.now());
+    expect(poller.owedSinceMs).toBe(clock.wallNow());
+  });
+
+  test("since its schedule was set, as another one had other slots", async () => {
+    const { clock, poller, probe } = await world(() => observed(answered(200)));
+    const weekly = sampleCron("0 9 * * 1");
+    await clock.advance(1_000);
+    const before = poller.owedSinceMs;
+    await poller.reconfigure(sampleUpstream({ confirm: 3 }), probe);
+    expect(poller.owedSinceMs).toBe(before);
+    await poller.reconfigure(sampleUpstream({ schedule: weekly }), probe);
+    expect(poller.owedSinceMs).toBe(clock.wallNow());
+  });
 });
