@@ -8,7 +8,7 @@ import { askedFor } from "../../src/core/report/period.ts";
 import { type Report, reportedOf, type UpstreamReport } from "../../src/core/report/report.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time/duration.ts";
 import { sampleSchedule, sampleUpstream } from "../support/samples.ts";
-import { type Reached, recount } from "../support/watched-judge.ts";
+import { type Reached, recountOf } from "../support/watched-judge.ts";
 import { type Deed, type LedgerEntry, live } from "./report-world.ts";
 
 const at = (text: string): number => Date.parse(text);
@@ -185,10 +185,7 @@ function watchedMs(name: string, isIn: (day: string) => boolean): number {
         const served = did === "answered" ? true : did === "error" || did === "hung" ? false : undefined;
         return { atMs: sentAtMs, served, gapMs: EVERY_MS };
       });
-    const hours = new Set(reached.map(({ atMs }) => Math.floor(atMs / HOUR_MS)));
-    return [...hours]
-      .filter((hour) => isIn(dayOf(hour * HOUR_MS)))
-      .reduce((sum, hour) => sum + recount(reached, hour * HOUR_MS, (hour + 1) * HOUR_MS).watchedMs, 0);
+    return recountOf(reached, (atMs) => isIn(dayOf(atMs))).watchedMs;
   });
   return sums.reduce((sum, each) => sum + each, 0);
 }

@@ -18,6 +18,11 @@ const SECOND_MS = 1_000;
 
 /** What was seen by the requests that arrived in [fromMs, toMs), of a ledger that begins before it. */
 export function recount(ledger: readonly Reached[], fromMs: number, toMs: number): Recount {
+  return recountOf(ledger, (atMs) => atMs >= fromMs && atMs < toMs);
+}
+
+/** The same of any moments. */
+export function recountOf(ledger: readonly Reached[], isThen: (atMs: number) => boolean): Recount {
   const beganMs = ledger[0]?.atMs ?? 0;
   const secondOf = (atMs: number): number => Math.round((atMs - beganMs) / SECOND_MS);
   const painted = new Uint8Array(secondOf(ledger.at(-1)?.atMs ?? beganMs) + 1);
@@ -25,7 +30,7 @@ export function recount(ledger: readonly Reached[], fromMs: number, toMs: number
   let isFirst = true;
   for (const { atMs, served, gapMs } of ledger) {
     if (served === undefined) continue;
-    const isIn = atMs >= fromMs && atMs < toMs;
+    const isIn = isThen(atMs);
     if (isIn) counts[served ? "ok" : "failed"] += 1;
     // Backwards, to the last second that a request before it has seen.
     const last = secondOf(atMs);
