@@ -12,9 +12,11 @@ process.on("SIGUSR1", () => {});
 if (process.argv[2] === "run") process.on("SIGHUP", () => {});
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
-  console.error(
-    `pacewatch needs Node.js 24 or newer, this is ${process.versions.node}. In a clone of the repository, "npm start" and "npm run demo" use the one that "npm ci" installed.`,
-  );
+  const inClone = 'run "npm ci" here, which brings it along, and then "npm start" or "npm run demo"';
+  const byNpm = `or beside pacewatch with "npm install node-linux-${process.arch}@24", then run "npx pacewatch"`;
+  const installed = `get it from https://nodejs.org/en/download, with "nvm install 24"${process.platform === "linux" ? `, ${byNpm}` : ""}`;
+  const how = typeof PACEWATCH_COMMIT === "string" ? installed : inClone;
+  console.error(`pacewatch needs Node.js 24 or newer, and this is ${process.versions.node}: ${how}.`);
   process.exit(1);
 }
 

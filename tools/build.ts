@@ -36,9 +36,7 @@ export type BuildOptions = {
 export async function build({ folder, commit, epochS }: BuildOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const isWanted = (path: string): boolean => !path.endsWith(".png");
-  for (const path of COPIED)
-    await cp(join(ROOT, path), join(folder, path), { recursive: true, filter: isWanted });
+  for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
   const { files, packages } = await bundle(commit);
   for (const [path, content] of files) await put(folder, path, content);
   await unlinkMissing(folder);
@@ -48,17 +46,15 @@ export async function build({ folder, commit, epochS }: BuildOptions): Promise<v
   await setModesAndTimes(folder, epochS);
 }
 
-/** What a page links to in the repository alone is only named in the package, and photographs are left out: they are large. */
+/** What a page links to in the repository alone is only named in the package. */
 async function unlinkMissing(folder: string): Promise<void> {
   for (const page of await readdir(folder, { recursive: true })) {
     if (!page.endsWith(".md")) continue;
     const path = join(folder, page);
     const text = await readFile(path, "utf8");
-    const linked = text
-      .replace(/<picture>[^]*?<\/picture>\n+/g, "")
-      .replace(MARKDOWN_LINK, (link: string, words: string, target: string) =>
-        existsSync(join(dirname(path), target)) ? link : words,
-      );
+    const linked = text.replace(MARKDOWN_LINK, (link: string, words: string, target: string) =>
+      existsSync(join(dirname(path), target)) ? link : words,
+    );
     await writeFile(path, linked);
   }
 }
@@ -70,13 +66,20 @@ const MARKDOWN_LINK = /\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
 function publishedManifest(commit: string): object {
   const { name, version, description, license, bin, type, engines } = manifest;
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
+  const address = server && repository ? `${server}/${repository}` : undefined;
   return {
     name,
     version,
     description,
     license,
-    // The registry compares it with where the package was built.
-    ...(server && repository ? { repository: { type: "git", url: `git+${server}/${repository}.git` } } : {}),
+    // Only a release knows where the repository is. The registry compares that with where the package was built.
+    ...(address === undefined
+      ? {}
+      : {
+          homepage: `${address}#readme`,
+          repository: { type: "git", url: `git+${address}.git` },
+          bugs: { url: `${address}/issues` },
+        }),
     gitHead: commit,
     bin,
     type,

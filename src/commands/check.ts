@@ -2,6 +2,7 @@ import { headerOf } from "../adapters/sqlite/place.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import type { Config } from "../core/config/config.ts";
 import { counted } from "../core/exchange/json-value.ts";
+import { UNREADABLE } from "../files/mark.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
@@ -66,7 +67,7 @@ export async function check(options: CheckOptions): Promise<number> {
   }
   for (const sentences of [unsafe, costs]) if (sentences.length > 0) out(`\n${sentences.join("\n")}\n`);
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
-  if (faults.length > 0) err(refusal(file, faults));
+  if (faults.length > 0) err(loading.digest === UNREADABLE ? listOf(faults) : refusal(file, faults));
   return isLoaded ? 0 : 1;
 }
 
@@ -88,12 +89,13 @@ function learnedIn({ state }: Config): CheckReport["learned"] {
   );
 }
 
+function listOf(faults: readonly Fault[]): string {
+  return faults.map((fault) => `${formatFault(fault)}\n`).join("");
+}
+
 function refusal(file: string, faults: readonly Fault[]): string {
-  return [
-    `${file} is refused: ${counted(faults.length, "fault")}`,
-    ...faults.map((fault) => `  ${formatFault(fault)}`),
-    "",
-  ].join("\n");
+  const lines = faults.map((fault) => `  ${formatFault(fault)}\n`);
+  return `${file} is refused: ${counted(faults.length, "fault")}\n${lines.join("")}`;
 }
 
 function summary({ upstreams, budgets }: Config): string {

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
@@ -62,13 +63,16 @@ export type Loading =
 
 const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
 
+const SAMPLE = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
+const HOW_TO_MAKE_ONE = `Give yours with --config FILE, or begin with a copy of ${SAMPLE}; docs/configuration.md describes every key`;
+
 /** Never rejects for anything that a file can hold. */
 export async function load(configPath: string, options: LoadOptions): Promise<Loading> {
   let bytes: Uint8Array;
   try {
     bytes = await readRegularFile(configPath);
   } catch (error) {
-    const otherwise = codeOf(error) === "ENOENT" ? "; give yours with --config FILE" : "";
+    const otherwise = codeOf(error) === "ENOENT" ? `. ${HOW_TO_MAKE_ONE}` : "";
     return unreadable(configPath, `${fileProblem(error)}${otherwise}`);
   }
   return await loadBytes(bytes, configPath, options);

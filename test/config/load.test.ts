@@ -674,7 +674,7 @@ describe("files that no editor would have written", () => {
           file: directory.file("nowhere.yaml"),
           line: 1,
           column: 1,
-          message: "cannot read config: there is no such file; give yours with --config FILE",
+          message: `cannot read config: there is no such file. Give yours with --config FILE, or begin with a copy of ${join(import.meta.dirname, "../../config/pacewatch.yaml")}; docs/configuration.md describes every key`,
         },
       ],
       proof: undefined,

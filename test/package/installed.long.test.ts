@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { build } from "../../tools/build.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
 import { endWithUs } from "../support/processes/ends-with-us.ts";
@@ -12,7 +12,7 @@ import { eventually } from "../support/eventually.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 const EPOCH_S = 1_750_000_000;
-const LARGEST_BYTES = 1_350_000;
+const LARGEST_BYTES = 1_450_000;
 
 let folder: string;
 let packed: string;
@@ -77,11 +77,25 @@ test("the package is small, needs no other and runs nothing when it is installed
   }
 });
 
+test("a release writes into the package where its repository is", async () => {
+  const release = join(folder, "release");
+  vi.stubEnv("GITHUB_SERVER_URL", "https://github.com");
+  vi.stubEnv("GITHUB_REPOSITORY", "Some-Owner/Pacewatch");
+  await build({ folder: release, commit: COMMIT, epochS: EPOCH_S }).finally(() => vi.unstubAllEnvs());
+  expect(JSON.parse(await readFile(join(release, "package.json"), "utf8"))).toMatchObject({
+    homepage: "https://github.com/Some-Owner/Pacewatch#readme",
+    repository: { type: "git", url: "git+https://github.com/Some-Owner/Pacewatch.git" },
+    bugs: { url: "https://github.com/Some-Owner/Pacewatch/issues" },
+  });
+});
+
 test("no page of the package links to what is not in it", async () => {
   const shipped = (await run("tar", ["-tzf", packed], folder)).out.split("\n");
   const pages = shipped.filter((path) => path.endsWith(".md"));
   expect(pages).toEqual(expect.arrayContaining(["package/README.md", "package/docs/configuration.md"]));
   expect(pages.filter((path) => path.startsWith("package/docs/runbooks/")).length).toBeGreaterThan(20);
+  const readme = await readFile(join(folder, "dist/README.md"), "utf8");
+  expect(readme).toContain('<img alt="The status page');
   const dead: string[] = [];
   let links = 0;
   for (const page of pages) {
@@ -133,7 +147,12 @@ test("installed in an empty folder without a network, every command runs", async
   expect(version.out).toMatch(
     new RegExp(`^\\d+\\.\\d+\\.\\d+ \\(commit ${COMMIT}, Node\\.js ${process.versions.node}\\)\\n$`),
   );
+  const missing = await pacewatch("check");
+  const [, sample = ""] = / begin with a copy of (\S+\.yaml);/.exec(missing.err) ?? [];
+  expect(missing).toMatchObject({ code: 1, out: "" });
+  expect(missing.err).not.toContain("refused");
   const shipped = join(home, "node_modules/pacewatch/config/pacewatch.yaml");
+  expect(await readFile(sample, "utf8")).toBe(await readFile(shipped, "utf8"));
   const checked = await pacewatch("check", "--config", shipped);
   expect(checked).toMatchObject({ code: 0, err: "" });
   expect(checked.out).toContain("fits: 2 upstreams on 2 budgets");
@@ -201,7 +220,9 @@ exec "${process.execPath}" --import "data:text/javascript,${encodeURIComponent(p
   const PATH = `${join(home, "older")}:${process.env["PATH"]}`;
   const ran = await run(join(home, "node_modules/.bin/pacewatch"), ["--version"], home, { PATH });
   expect(ran).toMatchObject({ code: 1, out: "" });
-  expect(ran.err).toMatch(/^pacewatch needs Node\.js 24 or newer, this is 20\.20\.2\. .*\n$/);
+  expect(ran.err).toBe(
+    `pacewatch needs Node.js 24 or newer, and this is 20.20.2: get it from https://nodejs.org/en/download, with "nvm install 24", or beside pacewatch with "npm install node-linux-${process.arch}@24", then run "npx pacewatch".\n`,
+  );
 });
 
 async function install(args: readonly string[], cwd: string): Promise<void> {

@@ -69,9 +69,27 @@ test("the image of a release has the name and the tag that the manifests and the
   expect(readFileSync(variables, "utf8")).toBe("IMAGE=ghcr.io/some-owner/pacewatch\nTAG=0.2.0\n");
   expect(workflow).toContain('tags: "${{ env.IMAGE }}:${{ env.TAG }}"');
   const { version } = JSON.parse(read("package.json")) as { version: string };
-  const pages = read("docs/install.md") + read("deploy/kubernetes/README.md");
-  const told = [...pages.matchAll(/\/pacewatch:([\w.]+)/g)].map(([, tag]) => tag);
+  const pages =
+    read("docs/install.md") + read("deploy/kubernetes/README.md") + read("deploy/systemd/README.md");
+  const told = [...pages.matchAll(/\/pacewatch[:-](\d[\w.]+?)(?=\.tgz|[\s`])/g)].map(([, tag]) => tag);
   expect(new Set(told)).toEqual(new Set([version]));
+});
+
+test("the notes of a release end with the name and the digest of its image", () => {
+  const folder = mkdtempSync(join(tmpdir(), "pacewatch-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const env = {
+    PATH: `${folder}:/usr/bin:/bin`,
+    GITHUB_REF_NAME: "v0.2.0",
+    IMAGE: "ghcr.io/some-owner/pacewatch",
+    TAG: "0.2.0",
+    DIGEST: "sha256:12",
+  };
+  writeFileSync(join(folder, "node"), "#!/bin/sh\necho '- New.'\n", { mode: 0o755 });
+  expect(spawnSync("bash", ["-e", "-c", scriptOf("notes")], { cwd: folder, env }).status).toBe(0);
+  expect(readFileSync(join(folder, "notes.md"), "utf8")).toBe(
+    "- New.\n\nImage: `ghcr.io/some-owner/pacewatch:0.2.0@sha256:12`\n",
+  );
 });
 
 test("the job without the programs of the gate skips their tests", () => {
