@@ -31,7 +31,8 @@ type Queue = {
   notBeforeMs: number | undefined;
   /** The queues that let this one go first: they look again when it must wait itself, or waits no more. */
   readonly yielding: Set<Queue>;
-  /** Ends the sleep of the loop that serves this queue; undefined while there is none. */
+  /** By a loop, which this ends the sleep of. Most leases are free, and their slots need none. */
+  isServed: boolean;
   wake: AbortController | undefined;
 };
 
@@ -67,7 +68,7 @@ export class LeaseQueue {
   enter(waiter: Waiter): Ticket {
     const queue = this.#queueOf(waiter);
     queue.waiters.add(waiter);
-    if (queue.wake === undefined) void this.#serve(queue);
+    if (!queue.isServed) void this.#serve(queue);
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
@@ -83,6 +84,7 @@ export class LeaseQueue {
       reason: { cause: "budget", budget: budgets[0] ?? "" },
       notBeforeMs: undefined,
       yielding: new Set(),
+      isServed: false,
       wake: undefined,
     };
     this.#queues.set(key, queue);
@@ -112,6 +114,7 @@ export class LeaseQueue {
   }
 
   async #serve(queue: Queue): Promise<void> {
+    queue.isServed = true;
     try {
       while (queue.waiters.size > 0) await this.#serveNext(queue);
     } catch (error) {
@@ -119,26 +122,26 @@ export class LeaseQueue {
       const { budget } = queue.reason;
       this.#refuse(queue, [...queue.waiters], { cause: "ledger", budget });
     }
-    queue.wake = undefined;
+    queue.isServed = false;
     this.#remove(queue);
   }
 
   /** Grants one lease, or sleeps until there may be one. Whatever may bring it sooner aborts `wake`. */
   async #serveNext(queue: Queue): Promise<void> {
-    // Made before the ledger is asked: a change during its answer must end the sleep.
-    const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
-    queue.wake = wake;
+    if (queue.wake?.signal.aborted === true) queue.wake = undefined;
     const first = this.#firstInTheWay(queue);
     if (first !== undefined) {
       first.queue.yielding.add(queue);
       queue.reason = { cause: "budget", budget: first.budget };
       queue.notBeforeMs = first.untilMs;
-      return await this.#sleepUntil(first.untilMs, wake);
+      return await this.#sleepUntil(queue, first.untilMs);
     }
     queue.notBeforeMs = undefined;
     const asked = this.#ledger.take(queue.budgets, queue.mostCost);
     // Whoever gives up meanwhile has waited for this.
     if (asked instanceof Promise) queue.reason = { cause: "ledger", budget: queue.budgets[0] ?? "" };
+    // From here on a change must end the sleep, also one that comes before it begins.
+    if (asked instanceof Promise || asked.kind === "wait") queue.wake ??= new AbortController();
     const decision = await asked;
     if (decision.kind === "granted") {
       queue.notBeforeMs = this.#clock.now();
@@ -154,11 +157,12 @@ export class LeaseQueue {
       this.#refuse(queue, atPause, decision);
     }
     endYielding(queue);
-    if (queue.waiters.size > 0) await this.#sleepUntil(decision.untilMs, wake);
+    if (queue.waiters.size > 0) await this.#sleepUntil(queue, decision.untilMs);
   }
 
-  #sleepUntil(untilMs: number, wake: AbortController): Promise<void> {
-    return this.#clock.sleep(untilMs - this.#clock.now(), wake.signal);
+  #sleepUntil(queue: Queue, untilMs: number): Promise<void> {
+    queue.wake ??= new AbortController();
+    return this.#clock.sleep(untilMs - this.#clock.now(), queue.wake.signal);
   }
 
   /** A queue whose most urgent slot a lease for this one would delay, and until when this one waits for it. */
