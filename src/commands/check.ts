@@ -5,13 +5,13 @@ import { counted } from "../core/exchange/json-value.ts";
 import { UNREADABLE } from "../files/mark.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
-import { load } from "../config/load.ts";
+import { load, type RequestLine } from "../config/load.ts";
 import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { ProofGroup } from "../core/proof/proof.ts";
 import type { CommandIo } from "./loading.ts";
 import { type ToldDown, toldDown } from "../core/proof/told-down.ts";
-import { proofTable, toldDownTable } from "./proof-table.ts";
+import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
 
 export type CheckOptions = CommandIo & {
   readonly json: boolean;
@@ -37,6 +37,8 @@ export type CheckReport = {
   readonly costs: readonly string[];
   /** How soon it is known of each upstream that it is down. */
   readonly toldDown: readonly ToldDown[];
+  /** What is asked of each upstream. */
+  readonly requests: readonly RequestLine[];
 };
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
@@ -51,22 +53,28 @@ export async function check(options: CheckOptions): Promise<number> {
   const learned = isLoaded ? learnedIn(loading.config) : {};
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
+  const requests = isLoaded ? loading.requests : [];
   const told = isLoaded ? toldDown(loading.config) : [];
+  const outWarnings = (some: readonly Fault[]): void => {
+    for (const warning of some) out(`\nwarning: ${formatFault(warning)}\n`);
+  };
   if (json) {
-    const proven = { budgets, groups, learned, unsafe, costs, toldDown: told };
+    const proven = { budgets, groups, learned, unsafe, costs, toldDown: told, requests };
     const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
   if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
+  outWarnings(warnings.filter(({ exposesKey }) => exposesKey));
+  if (requests.length > 0) out(`\n${requestsTable(requests)}`);
   if (loading.proof !== undefined) out(`\n${proofTable(loading.proof)}`);
   if (told.length > 0) out(`\n${toldDownTable(told)}`);
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }
   for (const sentences of [unsafe, costs]) if (sentences.length > 0) out(`\n${sentences.join("\n")}\n`);
-  for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
+  outWarnings(warnings.filter(({ exposesKey }) => !exposesKey));
   if (faults.length > 0) err(loading.digest === UNREADABLE ? listOf(faults) : refusal(file, faults));
   return isLoaded ? 0 : 1;
 }

@@ -1,3 +1,4 @@
+import type { RequestLine } from "../config/load.ts";
 import { formatPercentage } from "../core/text/percent.ts";
 import { formatUnits } from "../core/config/price.ts";
 import { counted } from "../core/exchange/json-value.ts";
@@ -20,6 +21,16 @@ function groupsBlock(groups: readonly ProofGroup[]): string {
     return `  ${demand.padEnd(24)}  ${counted(upstreams.length, "upstream")} on ${budgets.join(", ")}`;
   });
   return [title("groups, each polled by one replica"), ...rows, ""].join("\n");
+}
+
+/** The request of each upstream, so that nobody is surprised by what is asked of whom. */
+export function requestsTable(requests: readonly RequestLine[]): string {
+  const width = Math.max(...requests.map(({ upstream }) => upstream.length));
+  const rows = requests.map(({ upstream, method, url, isDefaultPath }) => {
+    const but = isDefaultPath ? "  (the default path)" : "";
+    return `  ${upstream.padEnd(width)}  ${method} ${url}${but}`;
+  });
+  return [title("each poll asks"), ...rows, ""].join("\n");
 }
 
 /** Upstreams of which it is known equally soon share a line. */

@@ -50,6 +50,7 @@ export type Loading =
       readonly proof: Proof;
       /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
+      readonly requests: readonly RequestLine[];
     } & ReadFiles)
   | ({
       readonly kind: "refused";
@@ -60,6 +61,15 @@ export type Loading =
       /** What is wrong stands in the config: it is not a variable, a key or another file, which may come later. */
       readonly isForGood: boolean;
     } & ReadFiles);
+
+/** The request that an upstream is polled with: secrets are variables, as they are in the config. */
+export type RequestLine = {
+  readonly upstream: string;
+  readonly method: string;
+  readonly url: string;
+  /** The config says none. */
+  readonly isDefaultPath: boolean;
+};
 
 const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
 
@@ -134,9 +144,30 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     },
     shown: shownConfig(yaml.tree),
     proof,
-    warnings: listed([...placed(warnings), ...around.contents.warnings]),
+    requests: [...parts.upstreams].map(([index, upstream]) =>
+      requestOf(upstream, ["upstreams", index], tree),
+    ),
+    warnings: listed([...placed(warnings), ...around.warnings]),
     ...read,
   };
+}
+
+function requestOf({ name, method = "GET", url }: Upstream, path: Path, tree: Tree): RequestLine {
+  const at = (key: string): Tree | undefined => treeAt(tree, [...path, key]);
+  const [base, own] = [unsetAt(at("base_url")), unsetAt(at("path"))];
+  const { origin, pathname, search } = new URL(url);
+  // An example of a base URL has no path, and one of a path ends the URL.
+  const shown =
+    base === undefined
+      ? own === undefined
+        ? url
+        : `${(origin + pathname).replace(/\/[^/]*$/, "")}${own}`
+      : `${base}${own ?? pathname + search}`;
+  return { upstream: name, method, url: shown, isDefaultPath: at("path") === undefined };
+}
+
+function unsetAt(tree: Tree | undefined): string | undefined {
+  return tree?.kind === "scalar" ? tree.standsFor : undefined;
 }
 
 /**
@@ -156,6 +187,7 @@ type Around = Omit<ReadFiles, "digest"> & {
   readonly keys: ReadonlyMap<string, string>;
   /** Of what the config names: in the config, in the files, and in the environment. */
   readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
 };
 
 /** Opens what a config names. Of its structure, only the contents are a part, and they may be missing. */
@@ -170,7 +202,7 @@ async function openAround(
   const contents = await openContents(named, !isStructure);
   if (isStructure) {
     const faults = [...contents.faults, ...placed(contents.complaints)];
-    return { ...NO_FILES, contents, keys: new Map(), faults };
+    return { ...NO_FILES, contents, keys: new Map(), faults, warnings: contents.warnings };
   }
   const opened = await openFilesAndKeys(named, parts, environment);
   const web = await openWebConfig(named);
@@ -184,6 +216,7 @@ async function openAround(
     ...(await marksOfFiles(named)),
     contents,
     keys: opened.keys,
+    warnings: [...placed(opened.warnings), ...contents.warnings],
     faults: [
       ...environmentFaults(environment, file),
       ...contents.faults,

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CheckReport, check } from "../../src/commands/check.ts";
@@ -37,6 +37,10 @@ describe("a config that fits", () => {
     const { code, out, err } = await checked(SHIPPED, false, VARIABLES);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toBe(`${SHIPPED} fits: 2 upstreams on 2 budgets
+
+── each poll asks ─────────────────────────────────────────────────────────────
+  email      GET https://email.example.test/v1/resources  (the default path)
+  ai-router  GET https://router.example.test/v1/resources  (the default path)
 
 ── budget email ───────────────────────────────────────────────────────────────
   rate     limit  share  cap  demand  headroom
@@ -123,6 +127,55 @@ describe("a config that fits", () => {
     expect(out).toContain(`warning: ${path}:16:34: upstream "api" trusts any certificate`);
     expect(out).toContain(`warning: ${path}:5:12: budget "api" will stop before its period ends`);
   });
+});
+
+test("the request of each upstream is shown before the tables, its secrets as variables", async () => {
+  await using directory = await ConfigDirectory.create();
+  const path = await directory.write(
+    withUpstream("base_url: ${BASE}", "path: '/v2/${TENANT}/ping?a=1'", "method: HEAD"),
+  );
+  const own = await checked(path, false, { BASE: "https://a.test/api/", TENANT: "test-key-tenant" });
+  expect(own.out).toContain("\n  api  HEAD https://a.test/api/v2/${TENANT}/ping?a=1\n");
+  expect(own.out).not.toContain("test-key");
+  const unset = await checked(path, false, {}, false);
+  expect(unset.out).toContain("\n  api  HEAD ${BASE}/v2/${TENANT}/ping?a=1\n");
+  const half = await checked(path, false, { BASE: "https://a.test/api" }, false);
+  expect(half.out).toContain("\n  api  HEAD https://a.test/api/v2/${TENANT}/ping?a=1\n");
+  const byDefault = await checked(await directory.write(withUpstream("base_url: ${BASE}")), false, {}, false);
+  expect(byDefault.out).toContain("\n  api  GET ${BASE}/v1/resources  (the default path)\n");
+  const report: CheckReport = JSON.parse((await checked(directory.file(), true, {}, false)).out);
+  expect(report.requests).toEqual([
+    { upstream: "api", method: "GET", url: "${BASE}/v1/resources", isDefaultPath: true },
+  ]);
+});
+
+test("whatever exposes a key is told before the tables: plain HTTP, and a file that every user can read", async () => {
+  await using directory = await ConfigDirectory.create();
+  const key = await directory.write("test-key-file", "api.key");
+  await chmod(directory.path, 0o755);
+  await chmod(key, 0o644);
+  const path = await directory.write(
+    withUpstream(
+      "base_url: http://a.test",
+      "auth: { bearer: { file: api.key } }",
+      "timeout: 1m",
+      "every: 30s",
+    ),
+  );
+  const { out } = await checked(path, false);
+  const places = ["sends its key unencrypted", "chmod 600: ", "── each poll asks", "slots are skipped"].map(
+    (words) => out.indexOf(words),
+  );
+  expect(places).toEqual(places.filter((place) => place > 0).toSorted((a, b) => a - b));
+  expect(out).toContain(
+    `"upstreams[0].auth.bearer" is a file that every user of this machine can read: chmod 600: ${key}`,
+  );
+  // Its folder keeps others out.
+  await chmod(directory.path, 0o700);
+  expect((await checked(path, false)).out).not.toContain("chmod");
+  await chmod(directory.path, 0o755);
+  await chmod(key, 0o640);
+  expect((await checked(path, false)).out).not.toContain("chmod");
 });
 
 describe("a config that is refused", () => {

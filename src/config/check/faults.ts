@@ -15,6 +15,7 @@ export type Complaint = {
   /** Whether to point at the key instead of its value. */
   readonly atKey: boolean;
   readonly sentence: Sentence;
+  readonly exposesKey?: true;
 };
 
 export function complain(path: Path, sentence: Sentence): Complaint {
@@ -38,10 +39,10 @@ export function faultsOf(
 ): readonly Fault[] {
   if (tree === undefined) return [];
   const said = new Set<string>();
-  return complaints.flatMap(({ path, atKey, sentence }) => {
+  return complaints.flatMap(({ path, atKey, sentence, exposesKey }) => {
     const nearest = nearestTo(tree, path);
     const isScalar = nearest.kind === "scalar";
-    if (nearest.kind === "void" || (isScalar && nearest.isExample === true)) return [];
+    if (nearest.kind === "void" || (isScalar && nearest.standsFor !== undefined)) return [];
     const isMissing = treeAt(tree, path) === undefined;
     const isEmpty = isScalar && nearest.value === null;
     const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
@@ -49,7 +50,8 @@ export function faultsOf(
     const what = `${offset} ${says((named) => nameOfPath(inUpstream(named)))}`;
     if (said.has(what)) return [];
     said.add(what);
-    return [{ file, ...placeOf(offset), message: says((named) => nameOfPath(asWritten(named, writtenAt))) }];
+    const message = says((named) => nameOfPath(asWritten(named, writtenAt)));
+    return [{ file, ...placeOf(offset), message, ...(exposesKey && { exposesKey }) }];
   });
 }
 

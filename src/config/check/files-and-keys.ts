@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { access, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { SecretSource } from "../../core/config/config.ts";
@@ -50,6 +50,8 @@ type Opened = {
   readonly complaints: readonly Complaint[];
   /** The upstreams' keys by their names: only to be compared, never to be shown. */
   readonly keys: ReadonlyMap<string, string>;
+  /** Key files that every user of this machine can read. */
+  readonly warnings: readonly Complaint[];
   /** All that was read where a key is found. */
   readonly secrets: ReadonlySet<string>;
 };
@@ -90,7 +92,36 @@ export async function openFilesAndKeys(
     ...[...sections.values()].map(checkTlsFiles),
     general?.state === undefined ? [] : complaintsOfPlace(general.state.path, ["state", "path"]),
   ]);
-  return { complaints: complaints.flat(), keys, secrets };
+  const keyFiles = [
+    ...sources.flatMap(({ path, source: { file } }) => (file === undefined ? [] : [{ path, file }])),
+    ...files.filter(({ path }) => path.at(-1) === "key_file"),
+  ];
+  const warnings = await Promise.all(keyFiles.map(warningOfKeyFile));
+  return { complaints: complaints.flat(), warnings: warnings.flat(), keys, secrets };
+}
+
+async function warningOfKeyFile({
+  path,
+  file,
+}: Pick<Named["files"][number], "path" | "file">): Promise<readonly Complaint[]> {
+  if (!(await canAnybodyRead(file))) return [];
+  const says = `is a file that every user of this machine can read: chmod 600${shownFile(file)}`;
+  return [{ ...complainOfValue(path, says), exposesKey: true }];
+}
+
+/** The file, through all folders that lead to it. */
+async function canAnybodyRead(file: string): Promise<boolean> {
+  try {
+    let place = await realpath(file);
+    if (((await stat(place)).mode & constants.S_IROTH) === 0) return false;
+    while (place !== dirname(place)) {
+      place = dirname(place);
+      if (((await stat(place)).mode & constants.S_IXOTH) === 0) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isHttpUrl(text: string): boolean {

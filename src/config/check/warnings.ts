@@ -12,17 +12,22 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
   const warnings: Complaint[] = [];
   const warn = (key: Path, says: string): void =>
     void warnings.push(complain([...path, ...key], `upstream "${name}" ${says}`));
+  const warnOfKey = (key: Path, says: string): void =>
+    void warnings.push({ ...complain([...path, ...key], `upstream "${name}" ${says}`), exposesKey: true });
   if (pathTemplate !== undefined) {
     const variables = variablesIn(pathTemplate.path).map((variable) => `\${${variable}}`);
     const why = "treated as a secret here, but proxies and servers log URLs, so a key belongs into auth";
     warn(["path"], `has ${variables.join(" and ")} in its path: ${why}`);
   }
   if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url))
-    warn(["base_url"], "sends its key unencrypted: use https://");
+    warnOfKey(["base_url"], "sends its key unencrypted: use https://");
   if (auth.kind === "oauth2" && isCleartext(auth.token.url))
-    warn(["auth", "oauth2", "token_url"], "sends its client secret unencrypted: use https://");
+    warnOfKey(["auth", "oauth2", "token_url"], "sends its client secret unencrypted: use https://");
   if (tls.insecureSkipVerify)
-    warn(["tls", "insecure_skip_verify"], "trusts any certificate, so anybody in between can read its key");
+    warnOfKey(
+      ["tls", "insecure_skip_verify"],
+      "trusts any certificate, so anybody in between can read its key",
+    );
   const { restrictsBothDayFields, shortestGapMs } = cronOf(schedule);
   if (restrictsBothDayFields)
     warn(["cron"], "is polled only on days that match both day-of-month and day-of-week");

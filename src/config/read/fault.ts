@@ -6,6 +6,8 @@ export type Fault = {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  /** Whoever listens, or has an account on this machine, can have a key: it is told before all else. */
+  readonly exposesKey?: true;
 };
 
 /** One line: a config may hold any characters, and a fault quotes some of them. */

@@ -15,8 +15,8 @@ export type Tree = {
       readonly interpolated: boolean;
       /** With its variables. Absent where it has none. */
       readonly written?: string;
-      /** It stands for a variable that is not set: a fault of it has been told, or is none. */
-      readonly isExample?: true;
+      /** What is written, where its variable is not set and an example stands for it: a fault of it has been told, or is none. */
+      readonly standsFor?: string;
     }
   | { readonly kind: "list"; readonly items: readonly Tree[] }
   /** Something was refused here already: nothing more is said about it. */

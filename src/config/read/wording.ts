@@ -70,37 +70,61 @@ function sizeOf(value: string): string {
   return value === "" ? "an empty string" : `a string of ${counted(value.length, "character")}`;
 }
 
-/** Other programs call them so. */
-const MEANT: ReadonlyMap<string, string> = new Map([
-  ["interval", "every"],
-  ["period", "every"],
-  ["schedule", "cron"],
-  ["timezone", "time_zone"],
-  ["tz", "time_zone"],
-  ["url", "base_url"],
-  ["uri", "base_url"],
-  ["endpoint", "base_url"],
-  ["host", "base_url"],
-  ["target", "base_url"],
-  ["api_key", "auth"],
-  ["token", "auth"],
-  ["key", "auth"],
-  ["tags", "labels"],
-  ["status_code", "status"],
-  ["limit", "rate"],
+/** Other programs call them so. What is meant depends on the section: the first that is allowed there. */
+const MEANT: ReadonlyMap<string, readonly string[]> = new Map([
+  ["interval", ["every", "per"]],
+  ["period", ["every", "per"]],
+  ["frequency", ["every"]],
+  ["window", ["per"]],
+  ["count", ["requests"]],
+  ["max_requests", ["requests"]],
+  ["schedule", ["cron"]],
+  ["timezone", ["time_zone"]],
+  ["tz", ["time_zone"]],
+  ["url", ["base_url"]],
+  ["uri", ["base_url"]],
+  ["endpoint", ["base_url"]],
+  ["host", ["base_url"]],
+  ["target", ["base_url"]],
+  ["api_key", ["auth", "header"]],
+  ["token", ["auth", "bearer"]],
+  ["key", ["auth", "header"]],
+  ["password", ["auth", "basic"]],
+  ["tags", ["labels"]],
+  ["status_code", ["status"]],
+  ["limit", ["rate", "requests"]],
+  ["slo", ["objective"]],
+  ["retries", ["confirm"]],
+  ["verb", ["method"]],
+  ["alerts", ["notify"]],
+  ["receivers", ["notify"]],
+  ["targets", ["upstreams"]],
+  ["endpoints", ["upstreams"]],
+  ["services", ["upstreams"]],
 ]);
 
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const meant = MEANT.get(word.toLowerCase()) ?? "";
-  const found = candidates.includes(meant) ? meant : nearest(word, candidates);
+  const said = word.toLowerCase();
+  const found = meantBy(said, candidates) ?? nearest(said, candidates) ?? nearestOfOthers(said, candidates);
   return found === undefined ? "" : `did you mean "${found}"? `;
+}
+
+function meantBy(word: string, candidates: readonly string[]): string | undefined {
+  return MEANT.get(word)?.find((each) => candidates.includes(each));
+}
+
+/** A misspelt name that other programs use. */
+function nearestOfOthers(word: string, candidates: readonly string[]): string | undefined {
+  const others = [...MEANT.keys()].filter((each) => meantBy(each, candidates) !== undefined);
+  const other = nearest(word, others);
+  return other === undefined ? undefined : meantBy(other, candidates);
 }
 
 /** The candidate that was probably meant: at most two letters away, or one is the beginning of the other. */
 function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const ranked = candidates
-    .map((candidate) => ({ candidate, distance: distanceOf(word.toLowerCase(), candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: distanceOf(word, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= Math.min(2, Math.ceil(word.length / 3)))
     .sort((a, b) => a.distance - b.distance);
   if (ranked[0] !== undefined || word.length < 3) return ranked[0]?.candidate;

@@ -217,7 +217,7 @@ class Walk {
     if (mustBeSet) this.unset.push(fault);
     // With an example in its place, the rest of its upstream can be checked too.
     if (!isNeeded && example !== undefined)
-      return { ...plain, value: example, interpolated: true, isExample: true };
+      return { ...plain, value: example, interpolated: true, standsFor: value };
     if (mustBeSet) return voidAt(at.offset);
     this.omitted.push(fault);
     return undefined;

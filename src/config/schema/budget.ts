@@ -15,7 +15,7 @@ const rate: z.ZodType<Rate> = decoded(
       requests: wholeNumber(1, 1_000_000_000).describe(
         "How many requests the upstream allows in each window.",
       ),
-      per: duration(10, HOUR_MS, "1m").describe(
+      per: duration(10, HOUR_MS, "1m (a limit of a day or a month is a quota of the budget)").describe(
         "The length of the window, up to 1h. Longer limits are quotas.",
       ),
     },

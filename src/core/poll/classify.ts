@@ -193,6 +193,10 @@ function classifyExpected(
   return because("invalid_body", `answered ${status}${flawOfBody(kind, body, withoutKeys)}`);
 }
 
+/** A health check that says so in plain text. */
+const OK_IN_WORDS = /^\W{0,4}(?:ok|okay|pong|healthy|alive|up|ready|running|success|true)\W{0,8}$/i;
+const OK_HINT = "; if that is how it says that it is well, set expect: { json: false }";
+
 function flawOfBody(
   kind: "empty" | "too_deep" | "not_utf8" | "not_json",
   body: Uint8Array,
@@ -202,7 +206,9 @@ function flawOfBody(
   if (kind === "too_deep") return `, but its JSON nests deeper than ${MOST_LEVELS} levels`;
   if (kind === "not_utf8") return `, but its ${body.length} B are not UTF-8`;
   const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
-  return `, but its ${body.length} B are not JSON: they begin with "${beginning}"`;
+  const isOk = body.length <= BEGINNING_CHARACTERS && OK_IN_WORDS.test(new TextDecoder().decode(body));
+  const hint = isOk ? OK_HINT : "";
+  return `, but its ${body.length} B are not JSON: they begin with "${beginning}"${hint}`;
 }
 
 const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };

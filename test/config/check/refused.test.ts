@@ -136,7 +136,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "duplicate-name": ['4:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duplicate-name-and-full": ['5:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duration-without-unit": [
-    '1:46: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received 60',
+    '1:46: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m (a limit of a day or a month is a quota of the budget), received 60',
   ],
   "empty-value": ['2:1: "log" must be a mapping, received nothing'],
   empty: ["1:1: the config is empty: it needs at least budgets and upstreams"],
@@ -350,7 +350,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "quota-unknown-way": ['4:55: "budgets.api.quota.on_exhaust" must be one of stop, refuse, received "warn"'],
   "rate-over-an-hour": [
-    '1:48: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received "1d"',
+    '1:48: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m (a limit of a day or a month is a quota of the budget), received "1d"',
   ],
   "rates-over-one-window": ['5:30: "budgets.api.rate[1].per" must differ from the other rates of its budget'],
   "reserved-label": [

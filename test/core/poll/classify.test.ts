@@ -374,6 +374,10 @@ describe("the body decides where JSON is expected", () => {
   test("the people are shown how the answer begins, on one safe line", () => {
     const detail = (body: string | Uint8Array): string =>
       judgeExchange(answered(200, body), JSON_200, undefined, String).detail;
+    const hint = "; if that is how it says that it is well, set expect: { json: false }";
+    expect(detail("OK\n")).toBe(`answered 200, but its 3 B are not JSON: they begin with "OK\\n"${hint}`);
+    expect(detail("pong")).toContain(hint);
+    expect(detail("OK, but broken")).not.toContain(hint);
     expect(detail("<html>")).toBe('answered 200, but its 6 B are not JSON: they begin with "<html>"');
     expect(detail("a\r\nb\u001b[31m\u202e")).toBe(
       'answered 200, but its 12 B are not JSON: they begin with "a\\r\\nb\\u001b[31m\\u202e"',

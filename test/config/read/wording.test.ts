@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { didYouMean } from "../../../src/config/read/wording.ts";
+
+const UPSTREAM = ["name", "base_url", "path", "auth", "every", "cron", "confirm", "labels", "objective"];
+
+test.each([
+  ["intervall", UPSTREAM, "every"],
+  ["periode", UPSTREAM, "every"],
+  ["Interval", UPSTREAM, "every"],
+  ["token", UPSTREAM, "auth"],
+  ["tokn", UPSTREAM, "auth"],
+  ["apikey", UPSTREAM, "auth"],
+  ["endpoint", UPSTREAM, "base_url"],
+  ["token", ["none", "bearer", "header"], "bearer"],
+  ["interval", ["requests", "per"], "per"],
+  ["limit", ["requests", "per"], "requests"],
+  ["servces", ["budgets", "upstreams"], "upstreams"],
+])("%s among %j is taken for a misspelt name, or what other programs call it: %s", (word, allowed, meant) => {
+  expect(didYouMean(word, allowed)).toBe(`did you mean "${meant}"? `);
+});
+
+test("what is like nothing is taken for nothing", () => {
+  expect(didYouMean("xyzzy", UPSTREAM)).toBe("");
+});
