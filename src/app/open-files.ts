@@ -4,7 +4,7 @@ import { PROBE_CONNECTIONS } from "../http/server/server.ts";
 /** How many files, sockets included, this process may have open at once, and how many it has. */
 export type OpenFiles = { readonly limit: number; readonly open: number };
 
-/** Threads that start later take 5 each: passwords, metrics, a reload. The rest is for probes, Redis, name servers and files. */
+/** Each thread that starts later takes 5: for passwords, a reload, large answers. The rest is for probes, Redis, name servers and files. */
 const KEPT = 28 + PROBE_CONNECTIONS;
 /** Whatever the limit: somebody must be able to look. */
 const FEWEST_CONNECTIONS = 8;

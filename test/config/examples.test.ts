@@ -36,8 +36,11 @@ test("the example of completions is accepted: five models beside the list, which
     "completion-mistral-small",
     "completion-meta-llama-3.1-8b",
   ]);
-  expect(loading.warnings).toHaveLength(5);
-  for (const { message } of loading.warnings) expect(message).toContain("is polled too rarely for its 1h");
+  const [first, ...more] = loading.warnings;
+  expect(first?.message).toMatch(
+    /^upstreams "completion-.*, "completion-.*": each is polled too rarely for its 1h/,
+  );
+  expect(more).toEqual([]);
 });
 
 test("the configs that the page about scale shows fit their limits", async () => {
@@ -45,5 +48,6 @@ test("the configs that the page about scale shows fit their limits", async () =>
   const shown = [...page.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
   const configs = shown.filter((yaml) => yaml.includes("upstreams:"));
   expect(configs).toHaveLength(2);
-  for (const config of configs) await loaded(config, { API_KEY: "test-key-api" });
+  for (const config of configs)
+    expect((await loaded(config, { API_KEY: "test-key-api" })).warnings).toEqual([]);
 });

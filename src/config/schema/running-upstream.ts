@@ -52,7 +52,7 @@ export function upstreamOf(
   if (schedule === undefined) return undefined;
   const { budgets } = same;
   const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);
-  // Where two have one, it is to say which counts: see `unpricedFault`.
+  // Where two have one, the upstream must have its own: `priceFaults` says so.
   const price = same.price ?? (ofBudgets.length === 1 ? ofBudgets[0] : undefined);
   return {
     ...same,

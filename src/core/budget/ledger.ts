@@ -1,4 +1,4 @@
-/** The ledger decides who may send a request now. One process keeps it in memory, a fleet keeps it in Redis. */
+/** The ledger decides who may send a request now. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";

@@ -3,6 +3,7 @@
 import type { Upstream } from "../config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
 import type { Finding } from "./findings.ts";
+import { listing } from "../text/listing.ts";
 import { formatPercentage } from "../text/percent.ts";
 import { LEGAL_PERIODS_MS, cronOf } from "../schedule/schedule.ts";
 
@@ -70,21 +71,24 @@ function fewestThatMean(density: Density, pair: BurnPair): number {
   return Math.max(beyondOneSlot, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
 }
 
-/** One for each upstream whose objective the fast page cannot judge at its polling rate. */
+/** One for all upstreams alike whose objective the fast page cannot judge at their polling rate. */
 export function densityWarnings(upstreams: readonly Upstream[]): readonly Finding[] {
-  return upstreams.flatMap((upstream) => {
-    const message = warningFor(upstream);
-    const subject = { kind: "upstream", upstream: upstream.name, about: "schedule" } as const;
-    return message === undefined ? [] : [{ subject, message }];
+  const unjudged = upstreams.filter((upstream) => !isJudged(densityOf(upstream)));
+  const alike = Map.groupBy(unjudged, (upstream) => `${askedOf(upstream)} ${upstream.confirm}`);
+  return [...alike.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const density = densityOf(first);
+    const names = listing(group.map(({ name }) => `"${name}"`));
+    const who = group.length === 1 ? `upstream ${names} ` : `upstreams ${names}: each `;
+    const message = `${who}${whyNot(density, askedOf(first))}${whatWouldDo(density)}`;
+    return [{ subject: { kind: "upstream", upstream: first.name, about: "schedule" }, message }];
   });
 }
 
-function warningFor(upstream: Upstream): string | undefined {
-  const density = densityOf(upstream);
-  if (isJudged(density)) return undefined;
-  const { source } = upstream.schedule;
-  const rate = cronOf(upstream.schedule).isEven ? `one poll ${source}` : source;
-  return `upstream "${upstream.name}" ${whyNot(density, `${formatPercentage(density.availability)} at ${rate}`)}${whatWouldDo(density)}`;
+function askedOf({ schedule, objective }: Upstream): string {
+  const rate = cronOf(schedule).isEven ? `one poll ${schedule.source}` : schedule.source;
+  return `${formatPercentage(objective.availability)} at ${rate}`;
 }
 
 function isJudged(density: Density): boolean {

@@ -16,7 +16,7 @@ export type ReceiverRequest = {
   readonly body: string;
 };
 
-/** How one kind of receiver is spoken to. A new one is a file in `kinds`, and a line in `kinds.ts`. */
+/** How one kind of receiver is spoken to. A new one is a file beside this, and a line in `kinds.ts`. */
 export type Kind = {
   /** Where the config names none. */
   readonly url?: string;
