@@ -19,7 +19,7 @@ export const SERIES: Readonly<
   atStart: 34,
   healthy: 49,
   healthyInProtobuf: 35,
-  allKnown: 101,
+  allKnown: 102,
   most: 61 + ["reason", "cause", "code"].flatMap((label) => CLOSED_LABELS[label] ?? []).length,
 };
 
@@ -56,7 +56,7 @@ yet is absent, not 0.
 A value is absent again when it was not seen for three periods of its upstream, or ten minutes where these are shorter.
 
 A healthy upstream with HTTPS has ${SERIES.healthy} series, and ${SERIES.healthyInProtobuf} in protobuf, where a histogram is one. It has
-${SERIES.atStart} before its first poll, ${SERIES.allKnown} once everything about it, one credit, a price and a stream is known, and ${SERIES.most} with every status code,
+${SERIES.atStart} before its first poll, ${SERIES.allKnown} once everything about it, one credit, a price, a calendar with nights and a stream is known, and ${SERIES.most} with every status code,
 reason and cause seen (each code beyond the first in \`expect.status\` is one more from the start). Each of its \`values\`
 is two more, and a credit up to eight.
 

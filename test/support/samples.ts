@@ -344,6 +344,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
           values: [sampleValue()],
           price: SAMPLE_PRICE,
           stream: SAMPLE_STREAM,
+          schedule: sampleCron("*/15 * 8-17 * * MON-FRI"),
         }),
         accounts,
         health: { state: "up", isUp: true },

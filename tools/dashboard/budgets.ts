@@ -62,7 +62,7 @@ export function budgetPanels(): readonly cog.Builder<grafana.Panel>[] {
       },
       [
         {
-          expr: `sum by (job, instance, budget) (pacewatch_upstream_info{${UPSTREAM}} * on (job, instance, upstream) group_left () (30 * 86400 / pacewatch_schedule_period_seconds{${UPSTREAM}}))`,
+          expr: `sum by (job, instance, budget) (pacewatch_upstream_info{${UPSTREAM}} * on (job, instance, upstream) group_left () ((30 * 86400 * pacewatch_schedule_watched_ratio{${UPSTREAM}} or 30 * 86400 + 0 * pacewatch_schedule_period_seconds{${UPSTREAM}}) / pacewatch_schedule_period_seconds{${UPSTREAM}}))`,
           legend: "{{budget}} in 30 days",
         },
         ofBudget("pacewatch_budget_quota_used_requests", "{{budget}} used"),

@@ -51,16 +51,16 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
     ),
     lines(
       {
-        title: "Periods since the last poll",
-        description: "1 is usual. Above 3, find out why (a pause shows here too).",
-        unit: "suffix:×",
-        thresholds: ["green", [3, "orange"]],
+        title: "Until it counts as stalled",
+        description: "Three slots and a margin. Below 0 they came, and no poll ended.",
+        unit: "s",
+        thresholds: ["orange", [0, "green"]],
         runbook: "PacewatchPollsStalled",
         span: 12,
       },
       [
         {
-          expr: `(time() - pacewatch_last_poll_timestamp_seconds{${UPSTREAM}}) / pacewatch_schedule_period_seconds{${UPSTREAM}}`,
+          expr: `pacewatch_stalled_at_timestamp_seconds{${UPSTREAM}} - time()`,
           legend: "{{upstream}}",
         },
       ],

@@ -3,7 +3,7 @@ import { WITHIN_LATENCY_SHARE } from "../../src/core/status/availability.ts";
 import { formatDuration } from "../../src/core/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
-import { MONTH } from "./recordings.ts";
+import { MONTH, watchedName } from "./recordings.ts";
 import { type Holders, ONE, type UpMetric } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
@@ -35,22 +35,21 @@ function latencyMissed({ setting }: Holders): Alert {
   return {
     alert: "PacewatchLatencyObjectiveMissed",
     severity: "ticket",
-    expr: `${missed(3_600_000, "30m", periodS)}
+    expr: `${missed("1h", "30m")}
 or
-${missed(86_400_000, "6h", periodS)}
+${missed("1d", "6h")}
 and ${periodS} > ${SELDOM_S}`,
     summary: "{{ $labels.upstream }} is slower than its latency objective",
     description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
   };
 }
 
-/** Needs as many slow polls as a full window would, so that the first minutes of a process do not fire it. */
-function missed(longMs: number, short: string, periodS: string): string {
-  const long = formatDuration(longMs);
-  const allowed = Number(((1 - WITHIN_LATENCY_SHARE) * (longMs / 1000)).toFixed(3));
+/** So much of a whole window, as of what was not watched nothing was slow. */
+function missed(long: string, short: string): string {
   return `pacewatch:within_latency_objective:ratio${long} < ${WITHIN_LATENCY_SHARE}
 and pacewatch:within_latency_objective:ratio${short} < ${WITHIN_LATENCY_SHARE}
-and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / ${periodS}, ${FEW_SLOW})`;
+and (1 - pacewatch:within_latency_objective:ratio${long}) * ${watchedName(long)} > ${Number((1 - WITHIN_LATENCY_SHARE).toFixed(3))}
+and pacewatch:polls_slow:increase${long} > ${FEW_SLOW}`;
 }
 
 const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };

@@ -1,5 +1,5 @@
 import { BURN_PAIRS } from "../../src/core/proof/objective-density.ts";
-import { formatDuration } from "../../src/core/time/duration.ts";
+import { formatDuration, parseDuration } from "../../src/core/time/duration.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
@@ -10,6 +10,10 @@ const LONG_WINDOWS: readonly string[] = ["1d", "3d", MONTH];
 const LONG_INTERVAL = "1m";
 const SHORT_WINDOWS: readonly string[] = ["5m", "30m", "1h", "2h", "6h"];
 const GUARDED: ReadonlySet<string> = new Set(BURN_PAIRS.map(({ longMs }) => formatDuration(longMs)));
+
+export function judgedName(window: string): string {
+  return `pacewatch:polls_judged:increase${window}`;
+}
 
 const LATENCY_COUNTED: ReadonlySet<string> = new Set(["1h", "1d"]);
 
@@ -24,16 +28,25 @@ function polls(outcome: string, window: string): string {
   return `sum without (outcome) (increase(pacewatch_polls_total{${outcome}}[${window}]))`;
 }
 
-/** Relative to the polls of a whole month: those that are still to come count as ok. */
-function budgetLeft({ total, setting }: Holders): Recording {
-  const slots = `30 * 86400 / ${setting("pacewatch_schedule_period_seconds")}`;
-  return {
-    record: `pacewatch:error_budget_left:ratio${MONTH}`,
-    expr: `1 - ${total(polls(FAILED, MONTH))} / (
-  (1 - ${setting("pacewatch_objective_ratio")})
-  * (${total(polls(JUDGED, MONTH))} > ${slots} or ${slots})
-)`,
-  };
+function burnName(window: string): string {
+  return `pacewatch:error_budget_burn:${window}`;
+}
+
+/**
+ * How much of the window was watched, of what its schedule watches at most: a day or more has the nights of a calendar in
+ * it, and an hour has not.
+ */
+function watchedOver(window: string, { total, setting }: Holders): Recording {
+  const seconds = (parseDuration(window) ?? 0) / 1_000;
+  const most = LONG_WINDOWS.includes(window)
+    ? `(${seconds} * (${setting("pacewatch_schedule_watched_ratio")} or 0 * ${setting("pacewatch_objective_ratio")} + 1))`
+    : `${seconds}`;
+  const watched = total(`increase(pacewatch_upstream_watched_seconds_total[${window}])`);
+  return { record: watchedName(window), expr: `clamp_max(${watched} / ${most}, 1)` };
+}
+
+export function watchedName(window: string): string {
+  return `pacewatch:watched:ratio${window}`;
 }
 
 export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
@@ -47,7 +60,7 @@ export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
     {
       name: "pacewatch-availability-long",
       interval: LONG_INTERVAL,
-      rules: [...LONG_WINDOWS.flatMap(availability), budgetLeft(holders)],
+      rules: [...LONG_WINDOWS.flatMap(availability), BUDGET_LEFT],
     },
     {
       name: "pacewatch-latency",
@@ -64,23 +77,34 @@ export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
   ];
 }
 
-/** A window without polls has no ratio. */
-function availabilityOver(window: string, { total, setting }: Holders): readonly Recording[] {
+/** Of a month as long as it is watched: the time that is still to come counts as ok. */
+const BUDGET_LEFT: Recording = {
+  record: `pacewatch:error_budget_left:ratio${MONTH}`,
+  expr: `1 - ${burnName(MONTH)}`,
+};
+
+/** A window without polls has no ratio. Of one that was not watched wholly, what was not burns nothing. */
+function availabilityOver(window: string, holders: Holders): readonly Recording[] {
+  const { total, setting } = holders;
+  const isGuarded = GUARDED.has(window);
+  const judged = total(polls(JUDGED, window));
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
-    expr: `${total(polls(OK, window))} / (${total(polls(JUDGED, window))} > 0)`,
+    expr: `${total(polls(OK, window))} / (${isGuarded ? judgedName(window) : judged} > 0)`,
   };
-  if (window === MONTH) return [ratio];
   const burn: Recording = {
-    record: `pacewatch:error_budget_burn:${window}`,
-    expr: `(1 - pacewatch:availability:ratio${window}) / (1 - ${setting("pacewatch_objective_ratio")})`,
+    record: burnName(window),
+    expr: `(1 - pacewatch:availability:ratio${window}) / (1 - ${setting("pacewatch_objective_ratio")})
+* ${watchedName(window)}`,
   };
-  if (!GUARDED.has(window)) return [ratio, burn];
+  const recordings = [ratio, watchedOver(window, holders), burn];
+  if (!isGuarded) return recordings;
   // Rounded, because `increase` extrapolates to the edges of the window.
+  const failed = `round(${total(polls(FAILED, window))})`;
   return [
-    { record: `pacewatch:polls_failed:increase${window}`, expr: `round(${total(polls(FAILED, window))})` },
-    ratio,
-    burn,
+    { record: judgedName(window), expr: judged },
+    { record: `pacewatch:polls_failed:increase${window}`, expr: failed },
+    ...recordings,
   ];
 }
 

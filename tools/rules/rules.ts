@@ -46,17 +46,17 @@ function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
   if (watchers === "shard") {
     const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
     return [
-      guardGroup(REPLICAS),
       upstreamAlerts([IS_UP_BY_HOLDER], DOWN_BY_HOLDER, byAnyHolder),
       ...recordingGroups(REPLICAS),
+      guardGroup(REPLICAS),
       { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
     ];
   }
   const isEverywhere = watchers === "everywhere";
   return [
-    guardGroup(),
     isEverywhere ? upstreamAlerts(QUORUM_RECORDINGS, DOWN_BY_QUORUM) : upstreamAlerts(),
     ...recordingGroups(),
+    guardGroup(),
     objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
   ];
 }

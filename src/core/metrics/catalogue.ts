@@ -7,6 +7,7 @@ import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
+import { cronOf } from "../schedule/schedule.ts";
 import { CODE_LABELS, type Count, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
@@ -136,8 +137,15 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
   ),
   "pacewatch_schedule_period_seconds{upstream}": gauge(
-    "The longest gap between two slots that the schedule allows.",
-    one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
+    "The usual gap between two slots of the schedule: its nights and weekends are not among them.",
+    one(({ upstream }) => seconds(cronOf(upstream.schedule).usualGapMs)),
+  ),
+  "pacewatch_schedule_watched_ratio{upstream}": gauge(
+    "The part of all time that the schedule watches; absent where it has no nights or weekends.",
+    one(({ upstream }) => {
+      const { watchedRatio } = cronOf(upstream.schedule);
+      return watchedRatio < 1 ? watchedRatio : undefined;
+    }),
   ),
   "pacewatch_stalled_at_timestamp_seconds{upstream}": gauge(
     "When the upstream is stalled unless a poll ends before: its third slot since the last poll, since the last slot that was skipped because the upstream or a quota asked for it, and since it has its schedule; the silence of a new budget, and a minute.",

@@ -26,11 +26,11 @@ export const BURN_PAIRS: readonly BurnPair[] = [
 ];
 
 /**
- * How seldom a service is polled, how often a failure is confirmed, and the objective. An uneven schedule is judged by its
- * longest gap alone, as the rules do: no metric tells how many slots it has in a day.
+ * How seldom a service is polled while it is watched, how often a failure is confirmed, and the objective. Nights without
+ * slots are not watched, and so burn nothing.
  */
 export type Density = {
-  readonly longestGapMs: number;
+  readonly periodMs: number;
   readonly confirm: number;
   readonly availability: number;
 };
@@ -43,19 +43,18 @@ const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.
 
 export function densityOf(upstream: Upstream): Density {
   return {
-    longestGapMs: upstream.schedule.longestGapMs,
+    periodMs: cronOf(upstream.schedule).usualGapMs,
     confirm: upstream.confirm,
     availability: upstream.objective.availability,
   };
 }
 
 /**
- * How many failures in the long window an alert must wait for: as many as burn a full window, so that a window that
- * is not full yet is judged like a full one, and never so few that they mean nothing. Infinite if the short window
- * may hold no poll: the alert would fire and resolve between two polls.
+ * How many failures in the long window an alert waits for: as many as burn a full window, as what was not watched counts
+ * as well, and never so few that they mean nothing. Infinite if the short window may hold no poll: the alert would fire
+ * and resolve between two polls.
  */
 export function guardFailures(density: Density, pair: BurnPair): number {
-  if (pair.shortMs < 2 * density.longestGapMs) return Infinity;
   return Math.max(failuresThatBurn(density, pair), fewestThatMean(density, pair));
 }
 
@@ -64,8 +63,9 @@ export function failuresThatBurn(density: Density, pair: BurnPair): number {
   return Math.floor(pair.factor * (1 - density.availability) * slotsIn(density, pair) + 1e-9) + 1;
 }
 
-/** More than one slot with its confirmations can see; for a page, also more than chance reaches. */
-function fewestThatMean(density: Density, pair: BurnPair): number {
+/** More than one slot with its confirmations can see; for a page, also more than chance reaches. The rules' own guard. */
+export function fewestThatMean(density: Density, pair: BurnPair): number {
+  if (pair.shortMs < 2 * density.periodMs) return Infinity;
   const beyondOneSlot = density.confirm + 2;
   if (pair.severity === "ticket") return beyondOneSlot;
   return Math.max(beyondOneSlot, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
@@ -107,7 +107,7 @@ function whyNot(density: Density, asked: string): string {
 
 function whatWouldDo(density: Density): string {
   const periodMs = LEGAL_PERIODS_MS.findLast(
-    (legalMs) => legalMs < density.longestGapMs && isJudged({ ...density, longestGapMs: legalMs }),
+    (legalMs) => legalMs < density.periodMs && isJudged({ ...density, periodMs: legalMs }),
   );
   const availability = LADDER.find(
     (lower) => lower < density.availability && isJudged({ ...density, availability: lower }),
@@ -120,7 +120,7 @@ function whatWouldDo(density: Density): string {
 }
 
 function slotsIn(density: Density, pair: BurnPair): number {
-  return pair.longMs / density.longestGapMs;
+  return pair.longMs / density.periodMs;
 }
 
 /** The least count that a Poisson process of this mean reaches rarely enough. In logarithms, as e^-mean may be 0. */

@@ -1,4 +1,4 @@
-import { HOUR_MS, SECOND_MS } from "../time/duration.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../time/duration.ts";
 import type { ZoneSpan } from "../time/time-zone.ts";
 import type { CronExpression } from "./cron-expression.ts";
 
@@ -54,6 +54,11 @@ export class Cron {
 
   get usualGapMs(): number {
     return this.#local.gaps.usualMs;
+  }
+
+  /** The part of all time in which it has slots at its usual gap: less than 1 by its nights and weekends. */
+  get watchedRatio(): number {
+    return Math.min(1, (this.slotsPerDay * this.usualGapMs) / DAY_MS);
   }
 
   get isEven(): boolean {

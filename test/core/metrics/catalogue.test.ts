@@ -26,6 +26,7 @@ gauge     pacewatch_upstream_state upstream,state
 gauge     pacewatch_last_poll_timestamp_seconds upstream
 gauge     pacewatch_last_success_timestamp_seconds upstream
 gauge     pacewatch_schedule_period_seconds upstream
+gauge     pacewatch_schedule_watched_ratio upstream
 gauge     pacewatch_stalled_at_timestamp_seconds upstream
 gauge     pacewatch_confirm_polls upstream
 gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream

@@ -106,6 +106,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_upstream_up",
     "pacewatch_last_poll_timestamp_seconds",
     "pacewatch_last_success_timestamp_seconds",
+    "pacewatch_schedule_watched_ratio",
     "pacewatch_tls_certificate_expiry_timestamp_seconds",
     "pacewatch_upstream_deprecation_timestamp_seconds",
     "pacewatch_upstream_sunset_timestamp_seconds",

@@ -10,8 +10,8 @@ import {
   type Density,
 } from "../../../src/core/proof/objective-density.ts";
 import { parseDuration } from "../../../src/core/time/duration.ts";
-import { LEGAL_PERIODS_MS, scheduleCron } from "../../../src/core/schedule/schedule.ts";
-import { sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
+import { sampleCron, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
 function pair(longHours: number): BurnPair {
   const found = BURN_PAIRS.find(({ longMs }) => longMs === longHours * 3_600_000);
@@ -20,7 +20,7 @@ function pair(longHours: number): BurnPair {
 }
 
 function every(periodMs: number, availability: number, confirm = 1): Density {
-  return { longestGapMs: periodMs, confirm, availability };
+  return { periodMs, confirm, availability };
 }
 
 function warningsFor(periodMs: number, availability: number): readonly string[] {
@@ -79,15 +79,14 @@ describe("the failures that an alert waits for", () => {
     );
   });
 
-  test("an uneven schedule counts by its longest gap", () => {
-    const guardOf = (cron: string): number => {
-      const reading = scheduleCron(cron);
-      if (reading.kind === "refused") throw new Error(reading.message);
-      return guardFailures(densityOf(sampleUpstream({ schedule: reading.schedule })), pair(1));
-    };
-    expect(guardOf("*/10 * 9-17 * * *")).toBe(Infinity);
+  test("an uneven schedule counts by its usual gap: what nobody watches burns nothing", () => {
+    const guardOf = (...cron: Parameters<typeof sampleCron>): number =>
+      guardFailures(densityOf(sampleUpstream({ schedule: sampleCron(...cron) })), pair(1));
     const { availability } = sampleUpstream().objective;
-    expect(guardOf("0,10 * * * * *")).toBe(guardFailures(every(50_000, availability), pair(1)));
+    expect(guardOf("*/15 * 8-17 * * MON-FRI", "Europe/Berlin")).toBe(
+      guardFailures(every(15_000, availability), pair(1)),
+    );
+    expect(guardOf("0 9 * * 1")).toBe(Infinity);
   });
 });
 
@@ -105,6 +104,8 @@ describe("the warning", () => {
   });
 
   test("is silent where polls are dense enough", () => {
+    const officeHours = sampleUpstream({ schedule: sampleCron("*/15 * 8-17 * * MON-FRI", "Europe/Berlin") });
+    expect(densityWarnings([officeHours])).toEqual([]);
     expect(warningsFor(15_000, 0.995)).toEqual([]);
     expect(warningsFor(10_000, 0.999)).toEqual([]);
   });

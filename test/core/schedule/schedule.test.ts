@@ -9,6 +9,7 @@ import {
   spreadWithinSecond,
   cronOf,
 } from "../../../src/core/schedule/schedule.ts";
+import { sampleCron } from "../../support/samples.ts";
 
 function every(periodMs: number, name = "api"): Schedule {
   const reading = scheduleEvery(periodMs, name);
@@ -142,4 +143,14 @@ describe("upstreams on one second", () => {
     expect(Math.max(...many.values())).toBeLessThan(1000);
     expect(many.size).toBe(1500);
   });
+});
+
+test.each([
+  ["*/15 * * * * *", 1],
+  ["0 9 * * 1", 1],
+  ["0,1 * * * * *", 1],
+  ["*/15 * 8-17 * * MON-FRI", (10 * 5) / (24 * 7)],
+  ["0 9-17 * * *", 9 / 24],
+])("%s watches %f of all time", (text, ratio) => {
+  expect(cronOf(sampleCron(text)).watchedRatio).toBeCloseTo(ratio, 2);
 });

@@ -31,10 +31,15 @@ upstreams:
 
 /** Ranges, offsets, intervals and waits are shorter; names such as burn:1h stay. The polls are as dense as they look. */
 function compressed(rules: string): string {
-  const denser = rules.replaceAll(
-    /pacewatch_schedule_period_seconds(?![{[])/g,
-    `(${TIMES_FASTER} * pacewatch_schedule_period_seconds)`,
-  );
+  const denser = rules
+    .replaceAll(
+      /pacewatch_schedule_period_seconds(?![{[])/g,
+      `(${TIMES_FASTER} * pacewatch_schedule_period_seconds)`,
+    )
+    .replaceAll(
+      /increase\(pacewatch_upstream_watched_seconds_total(?!\{)/g,
+      (watched) => `${TIMES_FASTER} * ${watched}`,
+    );
   return denser.replaceAll(/\[\d+[mhd](?::\d+[smhd])?\]|(?:offset|interval:|for:) \d+[mhd]/g, (found) =>
     found.replaceAll(/\d+[smhd]/g, (window) => {
       const windowMs = parseDuration(window) ?? 0;

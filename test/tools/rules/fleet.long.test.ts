@@ -134,7 +134,7 @@ tests:
 const HANDED_OVER = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
-group_eval_order: [pacewatch-guards, pacewatch-upstreams, pacewatch-availability, pacewatch-objectives]
+group_eval_order: [pacewatch-upstreams, pacewatch-availability, pacewatch-guards, pacewatch-objectives]
 tests:
   - interval: 1m
     input_series:
@@ -190,7 +190,7 @@ ${[3, 4]
 const EXCUSED = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
-group_eval_order: [pacewatch-guards, pacewatch-upstreams, pacewatch-watching]
+group_eval_order: [pacewatch-upstreams, pacewatch-guards, pacewatch-watching]
 tests:
   - interval: 1m
     input_series:
