@@ -1,6 +1,12 @@
 import { keptIn } from "../adapters/sqlite/report-rows.ts";
 import { type Asked, periodOf } from "../core/report/period.ts";
-import { type Report, type Reported, type UpstreamReport, upstreamReport } from "../core/report/report.ts";
+import {
+  isEmpty,
+  type Report,
+  type Reported,
+  type UpstreamReport,
+  upstreamReport,
+} from "../core/report/report.ts";
 import { csvOf, jsonOf } from "../core/report/text-formats.ts";
 import { type ReportFormat } from "../core/report/formats.ts";
 import { reportPage } from "../http/page/report-page.ts";
@@ -23,7 +29,22 @@ const WRITERS: Readonly<Record<ReportFormat, (report: Report) => Iterable<string
 const PART_CHARS = 65_536;
 
 /** Writes in parts, and reads the incidents of each part for it. Throws where a file cannot be read. */
-export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQuestion): Generator<string> {
+export function* writeReport(question: ReportQuestion): Generator<string> {
+  const { asked, format, nowMs } = question;
+  let upstreams = reportsOf(question);
+  if (asked.ifEmpty !== undefined && upstreams.every(isEmpty))
+    upstreams = reportsOf({ ...question, asked: asked.ifEmpty });
+  let part = "";
+  for (const piece of WRITERS[format]({ version: 1, atMs: nowMs, upstreams })) {
+    part += piece;
+    if (part.length < PART_CHARS) continue;
+    yield part;
+    part = "";
+  }
+  yield part;
+}
+
+function reportsOf({ paths, upstreams, asked, nowMs }: ReportQuestion): readonly UpstreamReport[] {
   const reports = new Map<string, UpstreamReport>();
   // Those of one time zone have the same days.
   for (const [timeZone, some] of Map.groupBy(upstreams, ({ sla }) => sla?.timeZone ?? "UTC")) {
@@ -34,13 +55,5 @@ export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQ
       reports.set(upstream.name, upstreamReport(upstream, kept, period, nowMs));
     }
   }
-  const inOrder = upstreams.flatMap(({ name }) => reports.get(name) ?? []);
-  let part = "";
-  for (const piece of WRITERS[format]({ version: 1, atMs: nowMs, upstreams: inOrder })) {
-    part += piece;
-    if (part.length < PART_CHARS) continue;
-    yield part;
-    part = "";
-  }
-  yield part;
+  return upstreams.flatMap(({ name }) => reports.get(name) ?? []);
 }

@@ -113,6 +113,20 @@ function reportOf(written: { month?: string; from?: string; to?: string }, forma
   return JSON.parse([...writeReport({ paths, upstreams, asked, format, nowMs: NOW_MS })].join(""));
 }
 
+test("where nobody names a month, and nothing is known of the last one, the report is of this month", () => {
+  const reported = (written: { month?: string }, nowMs: number): string | undefined => {
+    const asked = askedFor(written, nowMs);
+    if (typeof asked === "string") throw new Error(asked);
+    const question = { paths, upstreams: UPSTREAMS.map(reportedOf), asked, nowMs };
+    const report: Report = JSON.parse([...writeReport({ ...question, format: "json" })].join(""));
+    return report.upstreams[0]?.days[0]?.day;
+  };
+  const september = at("2026-09-30T12:00:00Z");
+  expect(reported({}, september)).toBe("2026-09-01");
+  expect(reported({ month: "2026-08" }, september)).toBe("2026-08-01");
+  expect(reported({}, NOW_MS)).toBe("2026-10-01");
+});
+
 function upstreamIn(report: Report, name: string): UpstreamReport {
   const found = report.upstreams.find(({ upstream }) => upstream === name);
   if (found === undefined) throw new Error(`${name} is not in the report`);

@@ -7,17 +7,19 @@ import { reasonWords } from "../exchange/reasons.ts";
 import { availabilityOf, watchedWords } from "../status/availability.ts";
 import { humanLatency, UNITS } from "../status/humanize.ts";
 import { STATE_WORDS } from "../status/words.ts";
+import { formatPercentage } from "../text/percent.ts";
 import { inThousands } from "../text/thousands.ts";
 import { dateTime } from "../time/civil-day.ts";
 import { formatDuration } from "../time/duration.ts";
 import { HOW } from "./how.ts";
-import type {
-  Report,
-  ReportedCost,
-  ReportedDay,
-  ReportedIncident,
-  ReportedMonth,
-  UpstreamReport,
+import {
+  isEmpty,
+  type Report,
+  type ReportedCost,
+  type ReportedDay,
+  type ReportedIncident,
+  type ReportedMonth,
+  type UpstreamReport,
 } from "./report.ts";
 
 /** `said` is what an upstream wrote: text from strangers. */
@@ -89,10 +91,8 @@ function tableOf<Of>(
 
 function summary({ atMs, upstreams }: Report): readonly Block[] {
   const month = dateTime(atMs).slice(0, "2026-11".length);
-  // The month before is the default: where Pacewatch is new, it is empty.
-  const isEmpty = upstreams.every((each) => each.watchedMs === 0 && each.incidents.length === 0);
   const nothing = ` Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
-  const text = `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}${isEmpty ? nothing : ""}`;
+  const text = `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}${upstreams.every(isEmpty) ? nothing : ""}`;
   return [
     { kind: "paragraph", text },
     tableOf("In short", HOW.short, upstreams, [
@@ -111,7 +111,11 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
 function providerRatio({ sla, months: [month, ...more] }: UpstreamReport): Cell {
   if (sla === undefined) return NOT_SAID;
   if (more.length > 0) return "see below";
-  return ratio(month?.watchedMinutes === 0 ? undefined : month?.availability);
+  return month === undefined ? ratio(undefined) : availabilityOfMonth(month);
+}
+
+function availabilityOfMonth({ watchedMinutes, availability }: ReportedMonth): Figure {
+  return ratio(watchedMinutes === 0 ? undefined : availability);
 }
 
 const NOT_SAID = "not configured";
@@ -152,7 +156,13 @@ function blocksOf(upstream: UpstreamReport): readonly Block[] {
 function figures(upstream: UpstreamReport): Table {
   const { lengthMs, watchedMs, watched, ok, failed, withinObjective, latencyObjectiveMs } = upstream;
   const within = ok === 0 ? undefined : withinObjective / ok;
+  const labels = Object.entries(upstream.labels)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(", ");
   const rows: readonly (readonly [name: string, figure: Cell, how: string])[] = [
+    ["Request", `${upstream.method} ${upstream.url}`, HOW.request],
+    ["Budget", upstream.budgets.join(", "), HOW.budgets],
+    ...(labels === "" ? [] : [["Labels", labels, HOW.labels] as const]),
     ["Length of the period", time(lengthMs), HOW.lengthMs],
     ["Watched", time(watchedMs), HOW.watchedMs],
     ["Watched, as a part", ratio(watched), HOW.watched],
@@ -185,18 +195,20 @@ function providerTable(
   { atLeast, badUnit, credits = [], claimWithinMs }: Sla,
   months: readonly ReportedMonth[],
 ): Table {
-  const paid = credits.map(({ below, credit }) => `${percent(credit)} below ${percent(below)}`).join(", ");
+  const paid = credits
+    .map(({ below, credit }) => `${formatPercentage(credit)} below ${formatPercentage(below)}`)
+    .join(", ");
   const claim =
     claimWithinMs === undefined
       ? ""
       : ` A claim must be made within ${formatDuration(claimWithinMs)} of the end of the month.`;
-  const how = `A minute is bad in which ${badUnitWords(badUnit)}. Promised: ${percent(atLeast)}.${paid === "" ? "" : ` Credits: ${paid}.`}${claim} ${HOW.months}`;
+  const how = `A minute is bad in which ${badUnitWords(badUnit)}. Promised: ${formatPercentage(atLeast)}.${paid === "" ? "" : ` Credits: ${paid}.`}${claim} ${HOW.months}`;
   return tableOf("As the provider counts", how, months, [
     ["Month", ({ month }) => month],
     ["Minutes", ({ minutes }) => count(minutes)],
     ["Watched", ({ watchedMinutes }) => count(watchedMinutes)],
     ["Bad", ({ badMinutes }) => count(badMinutes)],
-    ["Availability", ({ availability }) => ratio(availability)],
+    ["Availability", availabilityOfMonth],
     ["Of those watched", ({ availabilityOfWatched }) => ratio(availabilityOfWatched)],
     ["Promise", promiseOf],
     [
@@ -317,9 +329,10 @@ function availabilityIn(sums: Pick<ReportedDay, "fromMs" | "toMs" | "ok" | "fail
   return window.isEarly ? { ...figure, early: watchedWords(window) } : figure;
 }
 
-/** Rounded down: 99.99996 % is not 100 %. */
+/** Rounded down: 99.996 % is not 100 %. What is more than nothing is not 0 %. */
 function percent(part: number): string {
-  return `${Math.floor(part * 1e6 + 1e-6) / 1e4} %`;
+  const hundredths = Math.floor(part * 1e4 + 1e-6);
+  return part > 0 && hundredths === 0 ? "below 0.01 %" : `${hundredths / 100} %`;
 }
 
 /** As a provider counts it: `1 h 3 min 20 s`. */

@@ -3,6 +3,9 @@ export const HOW = {
   report:
     "Times are UTC. Each poll is one request from where Pacewatch runs, within the provider's rate limit. Its outcome is decided by its answer alone, and kept by the hour.",
   short: "Each figure is told again below, with how it was computed.",
+  request: "What each poll sends, as the config has it: what is secret in it is the name of its variable.",
+  budgets: "The limits of the provider that its polls count against, by their names in the config.",
+  labels: "Those of the upstream in the config, such as its account and its team.",
   lengthMs: "From the beginning of the period to its end, or to when the report was written.",
   watchedMs:
     "Each poll that was ok or failed covers the time since the one before, at most the usual gap of the schedule that it was sent by: a night or a weekend without polls was not watched. It is counted with the poll, so that a schedule that changes later changes nothing.",

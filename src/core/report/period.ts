@@ -3,7 +3,12 @@ import { zoneSpans } from "../time/time-zone.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 /** The first and the last day of a report, counted since 1970-01-01; in each zone they begin at its own midnight. */
-export type Asked = { readonly firstDay: number; readonly lastDay: number };
+export type Asked = {
+  readonly firstDay: number;
+  readonly lastDay: number;
+  /** Where nobody named a period and nothing is known of the month before: this month. */
+  readonly ifEmpty?: Asked;
+};
 
 export type Span = {
   /** `2026-10-25`, or `2026-10` for a month. */
@@ -66,7 +71,8 @@ function daysOfMonth(month: string): Asked | undefined {
 /** The last one that is over. */
 function monthBefore(today: number): Asked {
   const lastDay = today - civilDayOf(today).day;
-  return { firstDay: lastDay - civilDayOf(lastDay).day + 1, lastDay };
+  const ifEmpty = { firstDay: lastDay + 1, lastDay: nextMonth(lastDay + 1) - 1 };
+  return { firstDay: lastDay - civilDayOf(lastDay).day + 1, lastDay, ifEmpty };
 }
 
 function nextMonth(firstDay: number): number {

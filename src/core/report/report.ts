@@ -9,8 +9,11 @@ import { MINUTE_MS } from "../time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
 
 /** What of an upstream's config a report needs. */
-export type Reported = {
+export type Reported = Pick<Upstream, "budgets" | "labels"> & {
   readonly name: string;
+  readonly method: string;
+  /** Secrets in it are the names of their variables. */
+  readonly url: string;
   readonly schedule: string;
   readonly latencyObjectiveMs: number;
   readonly sla: Sla | undefined;
@@ -107,23 +110,28 @@ export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" |
 export type ReportedCost = Pick<KeptCost, "month" | "currency" | "polls"> & { readonly amount: number };
 
 /** Incidents and days are worked out anew each time: of all upstreams together they would be most of the memory. */
-export type UpstreamReport = Sums & {
-  readonly upstream: string;
-  readonly schedule: string;
-  readonly latencyObjectiveMs: number;
-  readonly timeZone: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** How much of it is over. */
-  readonly lengthMs: number;
-  readonly watched: number;
-  readonly sla: Sla | undefined;
-  readonly months: readonly ReportedMonth[];
-  readonly costs: readonly ReportedCost[];
-  /** The oldest first. */
-  readonly incidents: readonly ReportedIncident[];
-  readonly days: readonly ReportedDay[];
-};
+export type UpstreamReport = Sums &
+  Pick<Reported, "method" | "url" | "budgets" | "labels"> & {
+    readonly upstream: string;
+    readonly schedule: string;
+    readonly latencyObjectiveMs: number;
+    readonly timeZone: string;
+    readonly fromMs: number;
+    readonly toMs: number;
+    /** How much of it is over. */
+    readonly lengthMs: number;
+    readonly watched: number;
+    readonly sla: Sla | undefined;
+    readonly months: readonly ReportedMonth[];
+    readonly costs: readonly ReportedCost[];
+    /** The oldest first. */
+    readonly incidents: readonly ReportedIncident[];
+    readonly days: readonly ReportedDay[];
+  };
+
+export function isEmpty({ watchedMs, incidents }: Pick<UpstreamReport, "watchedMs" | "incidents">): boolean {
+  return watchedMs === 0 && incidents.length === 0;
+}
 
 export type Report = {
   readonly version: 1;
@@ -131,8 +139,10 @@ export type Report = {
   readonly upstreams: readonly UpstreamReport[];
 };
 
-export function reportedOf({ name, schedule, objective, sla }: Upstream): Reported {
-  return { name, schedule: schedule.source, latencyObjectiveMs: objective.latencyMs, sla };
+export function reportedOf(upstream: Upstream): Reported {
+  const { name, method = "GET", url, budgets, labels, schedule, objective, sla } = upstream;
+  const same = { name, method, url, budgets, labels, sla };
+  return { ...same, schedule: schedule.source, latencyObjectiveMs: objective.latencyMs };
 }
 
 export function upstreamReport(
@@ -141,7 +151,7 @@ export function upstreamReport(
   period: Period,
   nowMs: number,
 ): UpstreamReport {
-  const { name, schedule, latencyObjectiveMs, sla } = upstream;
+  const { name, method, url, budgets, labels, schedule, latencyObjectiveMs, sla } = upstream;
   // Of several files, each may have hours of the same day.
   const figures = period.days.map((_, place) => added(kept.flatMap(({ days }) => days[place] ?? [])));
   const overMs = ({ fromMs, toMs }: Range): number => Math.max(0, Math.min(toMs, nowMs) - fromMs);
@@ -154,6 +164,10 @@ export function upstreamReport(
   const lengthMs = overMs(period);
   return {
     upstream: name,
+    method,
+    url,
+    budgets,
+    labels,
     schedule,
     latencyObjectiveMs,
     timeZone: period.timeZone,

@@ -13,13 +13,14 @@ describe("what a report is asked for", () => {
     [{ from: "2026-10-07", to: "2026-10-07" }, "2026-10-07", "2026-10-07"],
     [{ from: "2026-11-01" }, "2026-11-01", "2026-11-24"],
   ])("%j is from %s to %s", (written, first, last) => {
-    expect(askedFor(written, NOW_MS)).toEqual({ firstDay: day(first), lastDay: day(last) });
+    expect(askedFor(written, NOW_MS)).toMatchObject({ firstDay: day(first), lastDay: day(last) });
   });
 
   test("in January, the month before is December", () => {
     expect(askedFor({}, Date.parse("2027-01-01T00:00:00Z"))).toEqual({
       firstDay: day("2026-12-01"),
       lastDay: day("2026-12-31"),
+      ifEmpty: { firstDay: day("2027-01-01"), lastDay: day("2027-01-31") },
     });
   });
 

@@ -6,12 +6,13 @@ import {
   type Kept,
   type KeptIncident,
   NOTHING,
+  reportedOf,
   upstreamReport,
   type UpstreamReport,
 } from "../../../src/core/report/report.ts";
 import { dayNumberOf } from "../../../src/core/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
-import { samplePollStatus } from "../../support/samples.ts";
+import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
 
 const FROM_MS = Date.parse("2026-09-01T00:00:00Z");
 const TO_MS = Date.parse("2026-10-01T00:00:00Z");
@@ -21,13 +22,12 @@ const SEPTEMBER = {
 };
 
 function september(kept: readonly Kept[], sla?: Sla): UpstreamReport {
-  const upstream = {
-    name: "email",
-    schedule: "every 15s",
-    latencyObjectiveMs: 1_000,
-    sla,
-  };
-  return upstreamReport(upstream, kept, periodOf(SEPTEMBER, "UTC", TO_MS), TO_MS);
+  return upstreamReport(
+    { ...reportedOf(sampleUpstream()), sla },
+    kept,
+    periodOf(SEPTEMBER, "UTC", TO_MS),
+    TO_MS,
+  );
 }
 
 /** As the state file of one replica has it. */

@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { HOW } from "../../../src/core/report/how.ts";
 import { periodOf } from "../../../src/core/report/period.ts";
-import { type Report, upstreamReport } from "../../../src/core/report/report.ts";
+import type { Sla } from "../../../src/core/config/config.ts";
+import {
+  type Report,
+  type ReportedMonth,
+  reportedOf,
+  upstreamReport,
+} from "../../../src/core/report/report.ts";
 import { csvOf, jsonOf } from "../../../src/core/report/text-formats.ts";
 import { DAY_MS } from "../../../src/core/time/duration.ts";
 import { reportPage } from "../../../src/http/page/report-page.ts";
-import { samplePollStatus } from "../../support/samples.ts";
+import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
 
 const NOW_MS = Date.parse("2026-11-01T00:00:00Z");
 
@@ -49,13 +55,7 @@ function reportOf(said: string): Report {
     evidence,
     seenAtMs: NOW_MS,
   };
-  const upstream = {
-    name: "email",
-    schedule: "every 15s",
-    usualGapMs: 15_000,
-    latencyObjectiveMs: 1_000,
-    sla: undefined,
-  };
+  const upstream = reportedOf(sampleUpstream());
   const kept = [{ days: [], costs: [], incidents: () => [incident] }];
   return { version: 1, atMs: NOW_MS, upstreams: [upstreamReport(upstream, kept, period, NOW_MS)] };
 }
@@ -159,19 +159,85 @@ test("every number of the JSON has a sentence about how it was computed", () => 
 
 test("a period of which nothing was watched says so, and names the present month", () => {
   const period = periodOf({ firstDay: 20_727, lastDay: 20_727 + 30 }, "UTC", NOW_MS);
-  const upstream = {
-    name: "email",
-    schedule: "every 15s",
-    usualGapMs: 15_000,
-    latencyObjectiveMs: 1_000,
-    sla: undefined,
-  };
+  const upstream = reportedOf(sampleUpstream());
   const reported = upstreamReport(upstream, [], period, NOW_MS);
   const report: Report = { version: 1, atMs: NOW_MS, upstreams: [reported] };
   const sentence = "Nothing was watched in this period. This month is --month 2026-11 (or ?month=2026-11).";
   expect(text(reportPage(report))).toContain(sentence);
   expect(text(reportPage(reportOf("broken")))).not.toContain("Nothing was watched");
 });
+
+test("a report names what it speaks of: the request, its budgets, the labels", () => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const asked = { method: "HEAD", url: "https://api.test/v1/${TENANT}", budgets: ["gpt", "account"] };
+  const upstreams = [{ ...only, ...asked, labels: { account: "acme", team: "growth" } }];
+  const report: Report = { version: 1, atMs: NOW_MS, upstreams };
+  const lines = cellsOf(text(csvOf(report)));
+  const valueOf = (name: string): unknown => lines.find(([, , row]) => row === name)?.[4];
+  expect([valueOf("Request"), valueOf("Budget"), valueOf("Labels")]).toEqual([
+    "HEAD https://api.test/v1/${TENANT}",
+    "gpt, account",
+    "account: acme, team: growth",
+  ]);
+  expect(JSON.parse(text(jsonOf(report))).upstreams[0]).toMatchObject(asked);
+});
+
+test.each([
+  [1, "100 %"],
+  [0.999999, "99.99 %"],
+  [0.512195, "51.21 %"],
+  [0.000001, "below 0.01 %"],
+  [0, "0 %"],
+])("a part of %d is told to people with two decimals, never rounded up: %s", (availability, words) => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const month = { ...MONTH, availabilityOfWatched: availability };
+  const upstreams = [{ ...only, sla: SLA, months: [month] }];
+  const html = text(reportPage({ version: 1, atMs: NOW_MS, upstreams }));
+  expect(html).toMatch(new RegExp(`>\\s*${words}\\s*<`));
+  // What is promised is told as it is written.
+  expect(html).toContain("Promised: 99.9995%.");
+});
+
+test("no availability stands beside a month that nobody watched", () => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const month = { ...MONTH, watchedMinutes: 0, availability: 1, availabilityOfWatched: undefined };
+  const upstreams = [{ ...only, sla: SLA, months: [month] }];
+  const lines = cellsOf(text(csvOf({ version: 1, atMs: NOW_MS, upstreams })));
+  const cells = lines.filter(([, table]) => table === "As the provider counts");
+  expect(cells.map(([, , , figure, value]) => [figure, value])).toEqual(
+    expect.arrayContaining([
+      ["Availability", ""],
+      ["Promise", "not watched"],
+    ]),
+  );
+});
+
+const SLA: Sla = {
+  atLeast: 0.999995,
+  unit: "minute",
+  badUnit: "all_failed",
+  credits: undefined,
+  claimWithinMs: undefined,
+  timeZone: undefined,
+};
+const MONTH: ReportedMonth = {
+  month: "2026-10",
+  fromMs: Date.UTC(2026, 9, 1),
+  toMs: Date.UTC(2026, 10, 1),
+  isWhole: true,
+  isOver: true,
+  minutes: 44_640,
+  watchedMinutes: 44_640,
+  badMinutes: 0,
+  availability: 0.4,
+  availabilityOfWatched: 0.4,
+  isKept: true,
+  credit: undefined,
+  claimUntilMs: undefined,
+};
 
 test("a report says by its title on what it is: one upstream by its name, else how many", () => {
   const [only] = reportOf("x").upstreams;

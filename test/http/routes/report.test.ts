@@ -34,7 +34,11 @@ describe("a report at the port", () => {
     expect(asked).toEqual([
       {
         upstreams: ["upstream-7", "upstream-8"],
-        asked: { firstDay: day("2026-10-01"), lastDay: day("2026-10-31") },
+        asked: {
+          firstDay: day("2026-10-01"),
+          lastDay: day("2026-10-31"),
+          ifEmpty: { firstDay: day("2026-11-01"), lastDay: day("2026-11-30") },
+        },
         format: "html",
       },
     ]);

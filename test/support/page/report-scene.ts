@@ -5,6 +5,7 @@ import {
   type Figures,
   type KeptIncident,
   type Report,
+  reportedOf,
   upstreamReport,
 } from "../../../src/core/report/report.ts";
 import type { PollStatus } from "../../../src/core/status/status.ts";
@@ -12,7 +13,7 @@ import { hash32 } from "../../../src/core/schedule/hash.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
 import type { ReportRequest } from "../../../src/http/routes/report-route.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
-import { samplePollStatus } from "../samples.ts";
+import { samplePollStatus, sampleUpstream } from "../samples.ts";
 import { SCENE_NOW_MS } from "./page-scenes.ts";
 
 export const REPORT_PATH = "report?month=2026-10";
@@ -27,12 +28,14 @@ export function reportScene({ upstreams, asked }: Pick<ReportRequest, "upstreams
     upstreams: upstreams.map((name, place) => {
       const sla = place % 2 === 0 ? SLA : undefined;
       const period = periodOf(asked, sla?.timeZone ?? "UTC", SCENE_NOW_MS);
-      const reported = { name, schedule: "every 15s", usualGapMs: 15_000, latencyObjectiveMs: 1_000, sla };
+      const reported = { ...reportedOf(sampleUpstream({ name, labels: LABELS })), sla };
       // One is in the config since this month.
       return upstreamReport(reported, place === 3 ? [] : [keptOf(name, period)], period, SCENE_NOW_MS);
     }),
   };
 }
+
+const LABELS = { account: "acme-production", team: "growth" };
 
 const SLA: Sla = {
   atLeast: 0.9995,
