@@ -7,6 +7,7 @@ import type { CommandIo } from "./commands/loading.ts";
 import type { ProbeCommand } from "./commands/probe.ts";
 import type { QuotaOptions, Used } from "./commands/quota.ts";
 import type { ReportOptions } from "./commands/report.ts";
+import type { Shape } from "./commands/shape.ts";
 import { messageOf } from "./core/text/escape.ts";
 import type { Address } from "./core/config/config.ts";
 import { parseListen } from "./config/keys/listen.ts";
@@ -174,7 +175,11 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   configured("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the alerts link to; their runbooks are there too")
-    .action(async (options: ConfigOption & LinkOptions) => {
+    .addOption(pairsOption("severity", "page=critical,ticket=warning", "what they are called here"))
+    .addOption(pairsOption("label", "name=value", "a label of every alert"))
+    .addOption(pairsOption("for", "alert=2m", "how long it must hold before it fires"))
+    .option("--without <alert...>", "leave it out", [])
+    .action(async (options: ConfigOption & LinkOptions & Shape) => {
       const { rules } = await import("./commands/rules.ts");
       exit(await rules(withIo(options)));
     });
@@ -209,6 +214,17 @@ function withIo<Options extends ConfigOption>(options: Options): Options & Io {
 
 function runbooksOption(): Option {
   return new Option("--runbooks <url>", "where the runbooks are, if not at Pacewatch itself");
+}
+
+/** May be given several times, and have several. */
+function pairsOption(name: string, example: string, description: string): Option {
+  const option = new Option(`--${name} <${example}>`, description).default({});
+  return option.argParser((text, before: Readonly<Record<string, string>>) => {
+    const pairs = text.split(/,(?=[^,=]+=)/).map((pair) => /^([^=]+)=(.*)$/.exec(pair) ?? []);
+    if (pairs.some(({ length }) => length === 0))
+      throw new InvalidArgumentError(`It must be like "${example}".`);
+    return { ...before, ...Object.fromEntries(pairs.map(([, key = "", value = ""]) => [key, value])) };
+  });
 }
 
 function jsonOption(): Option {

@@ -4,15 +4,15 @@ import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
 const DASHBOARD = new URL("../../config/grafana/dashboards/pacewatch.json", import.meta.url);
 /** The addresses that stand in it, each as a whole value. */
-export const SHIPPED_RUNBOOKS = "http://localhost:9090/user/runbooks/";
 export const SHIPPED_STATUS_PAGE = "http://localhost:10429/";
+export const SHIPPED_RUNBOOKS: string = `${SHIPPED_STATUS_PAGE}runbooks/`;
 
 /** Prints the Grafana dashboard. It fits every config; from this one it takes the address of the status page. */
 export async function dashboard(options: CommandIo & LinkOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { runbooks = SHIPPED_RUNBOOKS, statusPage = `http://localhost:${loaded.config.web.listen.port}/` } =
-    options;
+  const { statusPage = `http://localhost:${loaded.config.web.listen.port}/` } = options;
+  const { runbooks = `${folderUrl(statusPage)}runbooks/` } = options;
   const addresses = new Map<unknown, string>([
     [SHIPPED_RUNBOOKS, folderUrl(runbooks)],
     [SHIPPED_STATUS_PAGE, statusPage],

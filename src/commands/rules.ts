@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { type FleetMode, LINK_LABEL, type Upstream, type Web } from "../core/config/config.ts";
+import { escapeText } from "../core/text/escape.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { AS_SHIPPED, faultsOfShape, optionsOf, quoted, type Shape, shaped } from "./shape.ts";
 
 const ONE_PROCESS = new URL("../../config/prometheus/rules.yml", import.meta.url);
 const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
@@ -10,7 +12,7 @@ const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
 };
 
 /** Each alert has these lines, and ends with the second. */
-const SEVERITY = /^( *)severity: \w+$/m;
+const SEVERITY = /^( *)severity: .+$/m;
 const RUNBOOK_URL = /^( *)runbook_url: .*(?:\n\1 +.*)*$/m;
 /** What an alert is about. */
 const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
@@ -19,7 +21,7 @@ const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
  * Prints the Prometheus rules that fit this config: they read metrics, so of the config only the mode of the fleet and the
  * names of labels and links matter.
  */
-export async function rules(options: CommandIo & LinkOptions): Promise<number> {
+export async function rules(options: CommandIo & LinkOptions & Partial<Shape>): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
   const { fleet, upstreams, web } = loaded.config;
@@ -29,11 +31,32 @@ export async function rules(options: CommandIo & LinkOptions): Promise<number> {
     [...new Set(upstreams.flatMap((upstream) => Object.keys(of(upstream) ?? {})))].toSorted();
   const labels = named((upstream) => upstream.labels);
   const links = named((upstream) => upstream.links).map((link) => LINK_LABEL + link);
-  const alerts = text
+  const shape = { ...AS_SHIPPED, ...options };
+  const faults = faultsOfShape(shape, text, labels);
+  if (faults.length > 0) {
+    options.err(faults.map((fault) => `cannot print rules: ${fault}\n`).join(""));
+    return 1;
+  }
+  const alerts = shaped(text, shape)
     .split(/^(?= +- alert: )/m)
     .map((alert) => withLinks(withLabels(alert, labels, links), options, scheme));
-  options.out(alerts.join(""));
+  options.out(`# Made by: ${commandLine(options, shape)}\n${alerts.join("")}`);
   return 0;
+}
+
+/** By which they can be made again. */
+function commandLine({ configPath, runbooks, statusPage }: CommandIo & LinkOptions, shape: Shape): string {
+  const words = [
+    "--config",
+    configPath,
+    ...(runbooks === undefined ? [] : ["--runbooks", runbooks]),
+    ...(statusPage === undefined ? [] : ["--status-page", statusPage]),
+    ...optionsOf(shape),
+  ];
+  const typed = words.map((word) =>
+    /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
+  );
+  return escapeText(["pacewatch", "rules", ...typed].join(" "));
 }
 
 /** The rules need no file: one that is not there yet changes nothing. */
@@ -80,9 +103,4 @@ function withLinks(alert: string, { runbooks, statusPage }: LinkOptions, scheme:
     if (root !== undefined) lines.push(`${indent}status_page_url: ${quoted(root + page)}`);
     return lines.join("\n");
   });
-}
-
-/** A string of JSON is one of YAML too. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
 }

@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import { dashboard } from "../../src/commands/dashboard.ts";
 import type { LinkOptions } from "../../src/commands/links.ts";
 import { rules } from "../../src/commands/rules.ts";
+import type { Shape } from "../../src/commands/shape.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
 import { runWith } from "../tools/promtool.ts";
 
@@ -28,6 +29,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 type PrintedAlert = {
   readonly alert: string;
+  readonly for?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 };
@@ -42,7 +44,7 @@ type Told = { readonly code: number; readonly out: string; readonly err: string 
 async function told(
   command: typeof rules | typeof dashboard,
   config: string,
-  links: LinkOptions = {},
+  options: LinkOptions & Partial<Shape> = {},
 ): Promise<Told> {
   const configPath = join(folder, "pacewatch.yaml");
   await writeFile(configPath, config);
@@ -53,7 +55,7 @@ async function told(
     environment: {},
     out: (text) => (out += text),
     err: (text) => (err += text),
-    ...links,
+    ...options,
   });
   return { code, out, err };
 }
@@ -68,7 +70,8 @@ describe("rules", () => {
     ["a fleet in shard", fleet("shard"), "rules-shard.yml"],
     ["a fleet in everywhere", fleet("everywhere"), "rules-everywhere.yml"],
   ])("for %s are a file that ships, and need no variable and no key", async (_, config, file) => {
-    const out = await shipped(`config/prometheus/${file}`);
+    const made = `# Made by: pacewatch rules --config ${join(folder, "pacewatch.yaml")}\n`;
+    const out = made + (await shipped(`config/prometheus/${file}`));
     expect(await told(rules, config)).toEqual({ code: 0, out, err: "" });
   });
 
@@ -198,12 +201,126 @@ ${test(info("a", ',team="x"') + info("b", ',team="x"'), ',team="x"')}${test(info
   });
 });
 
+describe("rules as a team wants them", () => {
+  const shape: Shape = {
+    severity: { page: "critical", ticket: "P4: later" },
+    label: { team: "x", note: `it's "ours"` },
+    for: { PacewatchUpstreamDown: "2m", PacewatchPollsStalled: "10m", PacewatchOffline: "0s" },
+    without: ["PacewatchErrorBudgetBurning", "PacewatchSlotsSkipped"],
+  };
+
+  test("differ from what ships by that alone", async () => {
+    const [plain, own] = [await told(rules, CONFIG), await told(rules, CONFIG, shape)];
+    expect(alertsIn(own.out)).toEqual(
+      alertsIn(plain.out)
+        .filter(({ alert }) => !shape.without.includes(alert))
+        .map((alert) => {
+          const wait = shape.for[alert.alert] ?? alert.for;
+          const severity = shape.severity[alert.labels["severity"] ?? ""];
+          return {
+            ...alert,
+            ...(wait === undefined ? {} : { for: wait }),
+            labels: { ...alert.labels, ...shape.label, severity },
+          };
+        }),
+    );
+    const recordings = (text: string): readonly string[] => text.match(/- record: .+/g) ?? [];
+    expect(recordings(own.out)).toEqual(recordings(plain.out));
+  });
+
+  test("say by which command they are made again", async () => {
+    const links = { statusPage: "https://pw.example.com/" };
+    const { out } = await told(rules, CONFIG, { ...links, ...shape });
+    expect(out.split("\n")[0]).toBe(
+      `# Made by: pacewatch rules --config ${join(folder, "pacewatch.yaml")} --status-page https://pw.example.com/ --severity page=critical --severity 'ticket=P4: later' --label team=x --label 'note=it'\\''s "ours"' --for PacewatchUpstreamDown=2m --for PacewatchPollsStalled=10m --for PacewatchOffline=0s --without PacewatchErrorBudgetBurning --without PacewatchSlotsSkipped`,
+    );
+  });
+
+  test.skipIf(promtool === undefined)(
+    "are rules to Prometheus, also where a group has none left",
+    async () => {
+      const itself = ["Down", "Absent", "ConfigReloadFailed", "StateStoreDown", "NotificationsStuck"];
+      const without = [...shape.without, ...itself.map((name) => `Pacewatch${name}`)];
+      const { out } = await told(rules, CONFIG, { ...shape, label: { team: "x" }, without });
+      expect(out).not.toContain("pacewatch-itself");
+      const info = 'job="pw",instance="pw:1",upstream="a"';
+      const tests = `rule_files: [rules.yml]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_upstream_up{${info}}', values: "0x8" }
+    promql_expr_test:
+      - expr: ALERTS
+        eval_time: 1m
+        exp_samples: [{ labels: 'ALERTS{alertname="PacewatchUpstreamDown",alertstate="pending",${info},severity="critical",team="x"}', value: 1 }]
+      - expr: count by (severity) (ALERTS{alertstate="firing"})
+        eval_time: 3m
+        exp_samples: [{ labels: '{severity="critical"}', value: 1 }]
+`;
+      const files = { "rules.yml": out, "test.yml": tests };
+      const ran = runWith(files, promtool ?? "", (at) => ["test", "rules", `${at}/test.yml`]);
+      expect(ran.output).toContain("SUCCESS");
+      const checked = runWith(files, promtool ?? "", (at) => [
+        "check",
+        "rules",
+        "--lint-fatal",
+        `${at}/rules.yml`,
+      ]);
+      expect(checked.output).not.toMatch(/FAILED/);
+    },
+  );
+
+  test.each<[string, Partial<Shape>, string]>([
+    [
+      "an alert that is none",
+      { without: ["PacewatchUpstreamDwn"] },
+      '"--without" has no "PacewatchUpstreamDwn": did you mean "PacewatchUpstreamDown"? There are Pacewatch',
+    ],
+    [
+      "a wait of one that is none",
+      { for: { PacewatchSlotSkipped: "2m" } },
+      '"--for" has no "PacewatchSlotSkipped": did you mean "PacewatchSlotsSkipped"? There are Pacewatch',
+    ],
+    [
+      "a wait that is none",
+      { for: { PacewatchDown: "soon" } },
+      '"--for PacewatchDown" must be a duration such as 2m, received "soon"',
+    ],
+    [
+      "a severity that is none",
+      { severity: { pages: "critical" } },
+      '"--severity" has no "pages": did you mean "page"? There are page, ticket',
+    ],
+    [
+      "a label that cannot be",
+      { label: { "my-team": "x" } },
+      '"--label my-team" must be the name of a label, such as team',
+    ],
+    [
+      "a label that alerts have",
+      { label: { upstream: "x" } },
+      '"--label upstream" is a label that alerts have by themselves',
+    ],
+  ])("are not printed with %s", async (_, wanted, sentence) => {
+    const { code, out, err } = await told(rules, CONFIG, wanted);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain(`cannot print rules: ${sentence}`);
+  });
+
+  test("are not printed with a label that upstreams have", async () => {
+    const labelled = CONFIG.replace("every: 15s", "every: 15s, labels: { team: y }");
+    expect((await told(rules, labelled, { label: { team: "x" } })).err).toContain(
+      '"--label team" is a label of your upstreams already',
+    );
+  });
+});
+
 describe("the dashboard", () => {
-  test("links to the status page of this config, and to the runbooks on a Prometheus beside it", async () => {
+  test("links to the status page of this config, and to the runbooks there", async () => {
     const printed = await told(dashboard, CONFIG);
     expect(printed).toMatchObject({ code: 0, err: "" });
     expect(printed.out).toContain('"query": "http://localhost:12345/"');
-    expect(printed.out).toContain('"query": "http://localhost:9090/user/runbooks/"');
+    expect(printed.out).toContain('"query": "http://localhost:12345/runbooks/"');
   });
 
   test("starts with the addresses that it is given", async () => {
@@ -211,6 +328,12 @@ describe("the dashboard", () => {
     const { out } = await told(dashboard, CONFIG, links);
     expect(out).toContain('"query": "https://wiki.example.com/"');
     expect(out).toContain('"query": "https://pw.example.com/"');
+    expect(out).not.toContain("localhost");
+  });
+
+  test("leads to the runbooks of the status page that it is given", async () => {
+    const { out } = await told(dashboard, CONFIG, { statusPage: "https://pw.example.com" });
+    expect(out).toContain('"query": "https://pw.example.com/runbooks/"');
     expect(out).not.toContain("localhost");
   });
 

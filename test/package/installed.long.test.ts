@@ -158,7 +158,14 @@ test("installed in an empty folder without a network, every command runs", async
   expect(checked.out).toContain("fits: 2 upstreams on 2 budgets");
   const committed = join(import.meta.dirname, "../../config");
   const rules = await pacewatch("rules", "--config", shipped);
-  expect(rules.out).toBe(await readFile(join(committed, "prometheus/rules.yml"), "utf8"));
+  const made = `# Made by: pacewatch rules --config ${shipped}`;
+  const committedRules = await readFile(join(committed, "prometheus/rules.yml"), "utf8");
+  expect(rules.out).toBe(`${made}\n${committedRules}`);
+  const wanted = ["--severity", "page=critical,ticket=warning", "--label", "team=x", "--label", "tier=1"];
+  const own = await pacewatch("rules", "--config", shipped, ...wanted, "--without", "PacewatchDown");
+  expect(own.out.split("\n")[0]).toBe(
+    `${made} --severity page=critical --severity ticket=warning --label team=x --label tier=1 --without PacewatchDown`,
+  );
   const dashboard = await pacewatch("dashboard", "--config", shipped);
   expect(JSON.parse(dashboard.out)).toEqual(
     JSON.parse(await readFile(join(committed, "grafana/dashboards/pacewatch.json"), "utf8")),

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -100,9 +100,6 @@ async function startPrometheus(
   const path = join(folder, "prometheus.yml");
   await writeFile(path, stringify(config));
   await writeFile(join(folder, "rules.yml"), options.rules ?? (await readFile(join(ROOT, RULES), "utf8")));
-  // Copied, as a program in a sandbox may not read the project's folder.
-  await mkdir(join(folder, "docs"));
-  await cp(join(ROOT, "docs/runbooks"), join(folder, "docs/runbooks"), { recursive: true });
   const address = `127.0.0.1:${await freePort()}`;
   const program = stack.use(
     new Program(options.prometheus, {
@@ -111,7 +108,6 @@ async function startPrometheus(
         `--storage.tsdb.path=${join(folder, "data")}`,
         `--web.listen-address=${address}`,
         `--web.external-url=http://${address}/`,
-        `--web.user-assets=${join(folder, "docs")}`,
         `--rules.alert.resend-delay=${interval}`,
       ],
     }),

@@ -38,6 +38,12 @@ describe("the page of a runbook", () => {
     },
   );
 
+  test("is found by the name of its file too, by which links lead to a folder elsewhere", async () => {
+    const [byName, byFile] = [await asked("PacewatchDown"), await asked("PacewatchDown.md")];
+    expect(byFile.status).toBe(200);
+    expect(articleIn(byFile.page)).toBe(articleIn(byName.page));
+  });
+
   test("the list of them leads to each, and nothing of Markdown is left in it", async () => {
     const { status, page } = await asked("");
     expect(status).toBe(200);
@@ -79,7 +85,7 @@ describe("the page of a runbook", () => {
     "PacewatchNope",
     "..%2F..%2Fpackage",
     "PacewatchDown%2F..%2FREADME",
-    "PacewatchDown.md",
+    "PacewatchDown.md.md",
   ])("%s is not found", async (name) => {
     const { status, page } = await asked(name);
     expect(status).toBe(404);
