@@ -1,0 +1,178 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+import { rulesText } from "../../../tools/rules/rules.ts";
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { Upstream } from "../../../src/core/config/config.ts";
+import type { PollEvent } from "../../../src/core/poll/ports.ts";
+import { cronOf } from "../../../src/core/schedule/schedule.ts";
+import { formatDuration, MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
+import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import { markdownTable } from "../../../tools/markdown-table.ts";
+import { FakeProbe } from "../../support/fakes.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
+import {
+  answered,
+  observed,
+  sampleBudget,
+  sampleConfig,
+  sampleSchedule,
+  sampleUpstream,
+} from "../../support/samples.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+import { virtualTriggers } from "../../support/virtual/triggers.ts";
+import { runWith } from "../promtool.ts";
+
+const promtool = requireBinary("promtool");
+const SIGNALS = new URL("../../../docs/signals.md", import.meta.url);
+
+const OUTAGES_S = [1, 3, 10, 20, 60];
+const PERIODS_MS = [5_000, 15_000, MINUTE_MS, 10 * MINUTE_MS];
+/** Moments between two slots at which an outage begins. */
+const PHASES = 120;
+/** As in the Prometheus config that ships. */
+const SCRAPED_EVERY_S = 15;
+const BEGAN_MS = Date.UTC(2026, 10, 30, 12);
+
+type Outage = { readonly upstream: Upstream; readonly lastsS: number; readonly fromMs: number };
+type Change = { readonly atMs: number; readonly up: 0 | 1 };
+
+function outagesAt(periodMs: number): readonly Outage[] {
+  return OUTAGES_S.flatMap((lastsS) =>
+    Array.from({ length: PHASES }, (_, phase) => {
+      const name = `${lastsS}-${phase}`;
+      const schedule = sampleSchedule(periodMs, name);
+      const slotMs = cronOf(schedule).next(BEGAN_MS + periodMs + MINUTE_MS);
+      const upstream = sampleUpstream({ name, schedule, budgets: [name], confirm: 1, confirmOverMs: 10_000 });
+      return { upstream, lastsS, fromMs: slotMs + ((phase + 0.5) / PHASES) * periodMs };
+    }),
+  );
+}
+
+/** What the pollers say of each upstream, over time. */
+async function seen(
+  outages: readonly Outage[],
+  forMs: number,
+): Promise<ReadonlyMap<string, readonly Change[]>> {
+  const clock = new VirtualClock({ wallMs: BEGAN_MS });
+  const upstreams = outages.map(({ upstream }) => upstream);
+  const budgets = upstreams.map(({ name }) => sampleBudget({ name }));
+  const config = sampleConfig({ budgets, upstreams });
+  const changes = new Map<string, Change[]>(upstreams.map(({ name }) => [name, []]));
+  const supervisor = new Supervisor({
+    clock,
+    ledger: new LocalLedger(config, clock),
+    triggers: virtualTriggers(clock),
+    recorderOf: ({ name }) => ({
+      record: (event: PollEvent) => {
+        if (event.kind !== "health_changed") return;
+        changes.get(name)?.push({ atMs: event.atMs, up: event.to === "down" ? 0 : 1 });
+      },
+    }),
+    nextPollId: () => "p",
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const probes = outages.map(({ upstream, fromMs, lastsS }) => {
+    const isDown = (): boolean => clock.wallNow() >= fromMs && clock.wallNow() < fromMs + lastsS * SECOND_MS;
+    return [upstream.name, new FakeProbe(clock, () => observed(answered(isDown() ? 500 : 200), 50))] as const;
+  });
+  supervisor.apply(config, new Map(probes));
+  await clock.advance(forMs);
+  return changes;
+}
+
+/** When the alert fires first, in seconds since the beginning, as promtool evaluates what Prometheus has scraped. */
+function firstFired(
+  changes: ReadonlyMap<string, readonly Change[]>,
+  forMs: number,
+): ReadonlyMap<string, number> {
+  const lengthS = Math.ceil(forMs / SECOND_MS);
+  const series = [...changes].map(([name, told], index) => {
+    const offsetS = (index * 7) % SCRAPED_EVERY_S;
+    const values = Array.from({ length: lengthS }, (_, nowS) => {
+      const scrapedS = Math.floor((nowS - offsetS) / SCRAPED_EVERY_S) * SCRAPED_EVERY_S + offsetS;
+      return told.findLast(({ atMs }) => atMs <= BEGAN_MS + scrapedS * SECOND_MS)?.up ?? "_";
+    });
+    return {
+      series: `pacewatch_upstream_up{job="pw",instance="pw:1",upstream="${name}"}`,
+      values: values.join(" "),
+    };
+  });
+  const fired = `timestamp(ALERTS{alertname="PacewatchUpstreamDown",alertstate="firing"})`;
+  const tests = {
+    rule_files: ["rules.yml"],
+    evaluation_interval: `${SCRAPED_EVERY_S}s`,
+    tests: [
+      {
+        interval: "1s",
+        input_series: series,
+        promql_expr_test: [
+          {
+            expr: `min by (upstream) (min_over_time(${fired}[${lengthS}s:${SCRAPED_EVERY_S}s]))`,
+            eval_time: `${lengthS}s`,
+            // What there is instead, promtool tells.
+            exp_samples: [{ labels: '{upstream="none"}', value: 0 }],
+          },
+        ],
+      },
+    ],
+  };
+  const files = { "rules.yml": rulesText("one"), "test.yml": stringify(tests, { lineWidth: 0 }) };
+  const { output } = runWith(files, promtool ?? "", (folder) => ["test", "rules", `${folder}/test.yml`]);
+  const got = /^\s*got: (.*)$/m.exec(output)?.[1];
+  if (got === undefined) throw new Error(output.slice(0, 1_000));
+  return new Map(
+    [...got.matchAll(/\{upstream="([^"]+)"\} ([\d.E+-]+)/g)].map(([, name = "", atS]) => [name, Number(atS)]),
+  );
+}
+
+/** `63 %, after 16 to 36 s` */
+function cell(outages: readonly Outage[], toldAtS: (upstream: string) => number | undefined): string {
+  const tookS = outages.flatMap(({ upstream, fromMs }) => {
+    const atS = toldAtS(upstream.name);
+    return atS === undefined ? [] : [Math.round(atS - (fromMs - BEGAN_MS) / SECOND_MS)];
+  });
+  if (tookS.length === 0) return "never";
+  const share = Math.round((100 * tookS.length) / outages.length);
+  const often = tookS.length === outages.length ? "always" : `${share} %`;
+  return `${often}, after ${Math.min(...tookS)} to ${Math.max(...tookS)} s`;
+}
+
+test.skipIf(promtool === undefined)(
+  "which outages are told, and how soon, is what the page of signals says",
+  { timeout: 600_000 },
+  async () => {
+    const known: (readonly string[])[] = [];
+    const alerted: (readonly string[])[] = [];
+    for (const periodMs of PERIODS_MS) {
+      const outages = outagesAt(periodMs);
+      const forMs = 4 * periodMs + 4 * MINUTE_MS;
+      const changes = await seen(outages, forMs);
+      const fired = firstFired(changes, forMs);
+      const row = (toldAtS: (upstream: string) => number | undefined): readonly string[] => [
+        `every ${formatDuration(periodMs)}`,
+        ...OUTAGES_S.map((wanted) =>
+          cell(
+            outages.filter(({ lastsS }) => lastsS === wanted),
+            toldAtS,
+          ),
+        ),
+      ];
+      known.push(
+        row((name) => {
+          const down = changes.get(name)?.find(({ up }) => up === 0);
+          return down && (down.atMs - BEGAN_MS) / SECOND_MS;
+        }),
+      );
+      alerted.push(row((name) => fired.get(name)));
+    }
+    const head = ["", ...OUTAGES_S.map((lastsS) => `${lastsS} s`)];
+    const page = readFileSync(SIGNALS, "utf8")
+      .split(/^## /m)
+      .find((section) => section.startsWith("Short outages"));
+    const tables = page?.match(/(?:^\|.*\n)+/gm);
+    expect(tables).toEqual([known, alerted].map((rows) => markdownTable(head, rows)));
+  },
+);
