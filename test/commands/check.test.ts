@@ -263,7 +263,7 @@ test("what may do or cost something is told with how often it is sent", async ()
   const path = await directory.write(withUpstream("method: POST", body, "every: 15m", "confirm: 2"));
   const { out } = await checked(path, false);
   expect(out).toContain(
-    "\nupstream api sends POST up to 288 times a day: 96 slots, each confirmed up to 2 ×\n",
+    "\nupstream api sends POST up to 288 times a day: 96 slots, each confirmed up to 2 times\n",
   );
   const report: CheckReport = JSON.parse((await checked(path, true)).out);
   expect(report.unsafe).toHaveLength(1);

@@ -36,7 +36,7 @@ test("a saved answer is explained: outcome, pause, limits, and by which words", 
     err: "",
     out: [
       "outcome    throttled: quota",
-      "because    answered 401: credit used up, by `errors[0].message`",
+      'because    answered 401: credit used up, by "errors[0].message"',
       'words      "credits exceeded"',
       "pause      5 min (at most max_pause) for all upstreams of the budget: credit is used up, and it does not say until when",
       "limits     none told",
@@ -91,7 +91,7 @@ test("it judges by the expectations of an upstream where one is named", async ()
   );
   const { out } = await explained(CREDIT, { configPath, upstream: "api" });
   expect(out).toContain(
-    "because    answered 401: a firewall or bot protection blocked us, by `expect.refusals`",
+    'because    answered 401: a firewall or bot protection blocked us, by "expect.refusals"',
   );
   expect(await explained(CREDIT, { configPath, upstream: "other" })).toEqual({
     code: 1,
@@ -140,9 +140,9 @@ test("an answer is held to the JSON Schema that the config names", async () => {
   );
   const answer = 'HTTP/1.1 200 OK\r\n\r\n{"data":[1,"a"]}';
   const ask = (): Promise<Printed> => explained(answer, { configPath, upstream: "api" });
-  expect((await ask()).out).toContain("`/data` could not be checked: ");
+  expect((await ask()).out).toContain('"/data" could not be checked: ');
   await directory.write('{ "items": { "type": "integer" } }', "contract.json");
-  expect((await ask()).out).toContain('answered 200, but `/data/1` is "a", expected a whole number');
+  expect((await ask()).out).toContain('answered 200, but "/data/1" is "a", expected a whole number');
 });
 
 test("a saved stream is judged as if all of it had come at once", async () => {

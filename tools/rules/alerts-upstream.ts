@@ -73,8 +73,8 @@ const KEY_REJECTED: Alert = {
   alert: "PacewatchKeyRejected",
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"})`,
-  summary: "{{ $labels.upstream }} refuses our key, or the key lacks a permission",
-  description: `{{ $labels.upstream }} refuses our key (unauthorized), or the key lacks a permission, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Rejected polls in the last 5 minutes, by reason: ${reasonsOver("5m", "rejected")}.`,
+  summary: "{{ $labels.upstream }} rejects our key, or the key lacks a permission",
+  description: `{{ $labels.upstream }} rejects our key (unauthorized), or the key lacks a permission, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Rejected polls in the last 5 minutes, by reason: ${reasonsOver("5m", "rejected")}.`,
 };
 
 const TOKEN_UNAVAILABLE: Alert = {

@@ -26,7 +26,7 @@ export function ruleInWords(keyword: string, written: unknown): string {
   const [whole, part] = SIZES[of] ?? [];
   if (whole !== undefined && part !== undefined) {
     const bounds = bound === "min" ? { min: number, max: undefined } : { min: undefined, max: number };
-    return `${sizeInWords(whole, part, bounds)}${of === "Contains" ? " as `contains` says" : ""}`;
+    return `${sizeInWords(whole, part, bounds)}${of === "Contains" ? ' as "contains" says' : ""}`;
   }
   switch (keyword) {
     case "false":
@@ -54,7 +54,7 @@ export function ruleInWords(keyword: string, written: unknown): string {
     case "contains":
       return ruleInWords("minContains", 1);
     default:
-      return `what \`${keyword}\` ${keyword === "not" ? "does not say" : "says"}`;
+      return `what "${keyword}" ${keyword === "not" ? "does not say" : "says"}`;
   }
 }
 
@@ -65,7 +65,7 @@ export function alternativesInWords(
 ): string {
   if (alternatives.every((words) => words !== undefined)) return [...new Set(alternatives)].join(" or ");
   const which = keyword === "anyOf" ? "one" : "exactly one";
-  return `what ${which} of the ${counted(alternatives.length, "schema")} in \`${keyword}\` says`;
+  return `what ${which} of the ${counted(alternatives.length, "schema")} in "${keyword}" says`;
 }
 
 function isJsonType(type: unknown): type is JsonType {

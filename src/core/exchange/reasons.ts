@@ -60,6 +60,13 @@ const NOT_AS_EXPECTED = open(
   "The upstream answers, but not as expected: its API has changed, or our config is wrong.",
 );
 
+/** An error that is told by the body of a good status is not that status. */
+function got(status: number | string, what: string): string {
+  return typeof status === "number" && status < 400
+    ? `got ${status} with an error in its body: ${what}`
+    : `got ${status}: ${what}`;
+}
+
 const failed = rowsOf("failed");
 const throttled = rowsOf("throttled");
 const rejected = rowsOf("rejected");
@@ -88,14 +95,12 @@ export const REASONS: Readonly<Record<Reason, ReasonRow>> = {
       "A firewall or bot protection blocks us: nothing tells whether the API behind it works, and others may be served.",
     ),
     "blocked by a wall",
-    (status = "an answer") => `got ${status}: a firewall or bot protection blocked us`,
+    (status = "an answer") => got(status, "a firewall or bot protection blocked us"),
   ),
-  client_error: failed(
-    NOT_AS_EXPECTED,
-    "request refused",
-    (status = "a 4xx") => `got ${status}: the request was refused`,
+  client_error: failed(NOT_AS_EXPECTED, "request refused", (status = "a 4xx") =>
+    got(status, "the request was refused"),
   ),
-  server_error: failed(BROKEN, "server error", (status = "a 5xx") => `got ${status}: server error`),
+  server_error: failed(BROKEN, "server error", (status = "a 5xx") => got(status, "server error")),
   unexpected_status: failed(
     NOT_AS_EXPECTED,
     "unexpected status",
@@ -111,26 +116,26 @@ export const REASONS: Readonly<Record<Reason, ReasonRow>> = {
   rate: throttled(
     limit("The upstream answers, but asks us to slow down. This is not an outage."),
     "too many requests",
-    (status = 429) => `got ${status}: too many requests`,
+    (status = 429) => got(status, "too many requests"),
   ),
   quota: throttled(
     limit("The quota or credit of our key is used up. Production is rejected too if it shares the account."),
     "quota or credit used up",
-    (status = 402) => `got ${status}: quota or credit used up`,
+    (status = 402) => got(status, "quota or credit used up"),
   ),
   unauthorized: rejected(
     ourKey(
       "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.",
     ),
-    "key not accepted",
-    (status = 401) => `got ${status}: the key was rejected`,
+    "key rejected",
+    (status = 401) => got(status, "the key was rejected"),
   ),
   forbidden: rejected(
     us(
       "The upstream answers, but does not allow this: the key lacks the right, or our country or address is not served.",
     ),
     "key does not allow it",
-    (status = 403) => `got ${status}: the key does not allow this`,
+    (status = 403) => got(status, "the key does not allow this"),
   ),
   auth: rejected(
     ourKey(

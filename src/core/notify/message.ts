@@ -4,7 +4,7 @@ import { rowOf, reasonWords, type Side, type Verdict } from "../exchange/reasons
 import { humanDuration } from "../status/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { diagnosisOf } from "../status/verdict.ts";
-import { SIDE_WORDS } from "../status/words.ts";
+import { SIDE_WERE, SIDE_WORDS } from "../status/words.ts";
 import { oneLine } from "../text/escape.ts";
 import { listing } from "../text/listing.ts";
 import { dateTime } from "../time/civil-day.ts";
@@ -150,7 +150,7 @@ function ended(alert: Alert, notified: Notified | undefined): Words {
     : `It lasted ${humanDuration(endedAtMs - startedAtMs)}: ${span}.`;
   if (polls === 0) return { lines: [says, lasted], side };
   const count = polls === 1 ? "1 poll" : `${polls} polls`;
-  const why = `${count}, ${reasonWords(reason)}. ${SIDE_WORDS[side].replace("It is", "It was")}`;
+  const why = `${count}, ${reasonWords(reason)}. ${SIDE_WERE[side]}`;
   return { lines: [says, lasted, kind === "offline" ? "" : why], side };
 }
 
@@ -162,10 +162,10 @@ function verdictLine({ side, because }: Verdict): string {
 function evidence({ lastFailures, announcement }: UpstreamFacts): readonly string[] {
   const newest = lastFailures.at(-1);
   if (newest === undefined) return [];
-  const { status, detail, excerpt = "", headers = [] } = newest;
+  const { detail, excerpt = "", headers = [] } = newest;
   const ids = headers.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}: ${value}`]));
   return [
-    `${status === undefined ? "" : `Status ${status}. `}${detail}`,
+    detail.charAt(0).toUpperCase() + detail.slice(1),
     excerpt === "" ? "" : `They say: ${excerpt}`,
     ids.join(", "),
     announcement?.warning === undefined ? "" : `They warn: ${announcement.warning}`,
@@ -196,7 +196,7 @@ type Phrases = readonly [one: string, several: string];
 const PHRASES: Readonly<Record<Due["event"], Phrases>> = {
   down: ["is down", "are down"],
   up: ["is up again", "are up again"],
-  flapping: ["goes up and down", "go up and down"],
+  flapping: ["is flapping", "are flapping"],
   unauthorized: ["rejects our key", "reject our key"],
   blocked: ["blocks us", "block us"],
   throttled: ["is throttling us", "are throttling us"],
@@ -209,14 +209,14 @@ const PHRASES: Readonly<Record<Due["event"], Phrases>> = {
 
 /** What has ended is named by what it was, where it was no state of an upstream. */
 const ENDED: Readonly<Partial<Record<Alert["kind"], Phrases>>> = {
-  throttled: ["throttles us no more", "throttle us no more"],
+  throttled: ["no longer throttles us", "no longer throttle us"],
   unauthorized: ["accepts our key again", "accept our key again"],
-  blocked: ["blocks us no more", "block us no more"],
+  blocked: ["no longer blocks us", "no longer block us"],
   credit_ending: ["has credit again", "have credit again"],
   config_refused: ["has a config that it can use again", "have a config that they can use again"],
 };
 const UNWATCHED: Phrases = ["is no longer watched", "are no longer watched"];
-const STEADY: Phrases = ["goes up and down no more", "go up and down no more"];
+const STEADY: Phrases = ["has stopped flapping", "have stopped flapping"];
 
 function phrasesOf({ event, alert, notified }: Due): Phrases {
   const { kind, isUnwatched } = alert;

@@ -65,7 +65,7 @@ const PARTS_IN_WORDS: Readonly<Record<Part, string>> = {
 function placeOf(pointer: string | undefined, of?: Part): string {
   const part = of === undefined ? "the body" : PARTS_IN_WORDS[of];
   if (pointer === undefined || pointer === "") return part;
-  return of === undefined ? `\`${pointer}\`` : `\`${pointer}\` of ${part}`;
+  return of === undefined ? `"${pointer}"` : `"${pointer}" of ${part}`;
 }
 
 type Showing = {
@@ -109,7 +109,7 @@ export function unmetInHeaders(
     const expected = unmetBy(value, assertion, checks);
     if (expected === undefined) continue;
     const found = value === undefined ? "missing" : `a text of ${counted(value.length, "character")}`;
-    return `the header \`${name}\` is ${found}, expected ${expected}`;
+    return `the header "${name}" is ${found}, expected ${expected}`;
   }
   return undefined;
 }

@@ -228,7 +228,7 @@ function classify(question: Question): Classification {
   }
   const rule = expect.refusals === undefined ? undefined : ruleFor(expect.refusals, head, facts());
   if (rule !== undefined && rule.means !== "status") {
-    return refused(status, { means: rule.means, says: SAYS[rule.means], by: "`expect.refusals`" });
+    return refused(status, { means: rule.means, says: SAYS[rule.means], by: '"expect.refusals"' });
   }
   if (isOk && rule === undefined && exchange.kind === "answered") {
     return classifyExpected(exchange, question);

@@ -9,7 +9,12 @@ export function unsafeSendings({ upstreams, fleet }: Pick<Config, "upstreams" | 
   return upstreams.flatMap(({ name, method = "GET", schedule, confirm }) => {
     if (SAFE_METHODS.has(method)) return [];
     const slots = cronOf(schedule).mostWithin(DAY_MS) * vantagesOf(fleet);
-    const confirmed = confirm === 0 ? "none confirmed" : `each confirmed up to ${confirm} ×`;
+    const confirmed =
+      confirm === 0
+        ? "none confirmed"
+        : confirm === 1
+          ? "each confirmed at most once"
+          : `each confirmed up to ${confirm} times`;
     return [
       `upstream ${name} sends ${method} up to ${slots * (1 + confirm)} times a day: ${slots} slots, ${confirmed}`,
     ];

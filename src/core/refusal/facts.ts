@@ -110,7 +110,7 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     if (isTime && times.length < REFUSAL_TIMES && text.length <= LONGEST_CODE)
       times.push({ key: name, text });
     if (NO_REASON.test(name)) continue;
-    const shown = place === "" ? "the body" : `\`${place}\``;
+    const shown = place === "" ? "the body" : `"${place}"`;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
     const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));
     const sentence = isRead ? statement(shown, text.slice(0, charactersLeft)) : undefined;

@@ -36,7 +36,7 @@ function codesInHeaders({ headers }: AnswerHead): readonly Statement[] {
     .filter(([name]) => /(?:^|-)error-?(?:code|type|reason)$/.test(name))
     .slice(0, REFUSAL_CODES)
     .map(([name, value]) =>
-      statement(`\`${name}\``, value.slice(0, LONGEST_HEADER_CODE).split(":", 1)[0] ?? ""),
+      statement(`"${name}"`, value.slice(0, LONGEST_HEADER_CODE).split(":", 1)[0] ?? ""),
     );
 }
 const LONGEST_HEADER_CODE = 100;
@@ -158,7 +158,7 @@ function hintIn({ headers }: AnswerHead, status: number): Recognition | undefine
   );
   if (found === undefined) return undefined;
   const [, header, , means] = found;
-  return { means, says: means === "server_error" ? "overloaded" : SAYS[means], by: `\`${header}\`` };
+  return { means, says: means === "server_error" ? "overloaded" : SAYS[means], by: `"${header}"` };
 }
 
 /** A status of 200 with something else than the JSON that was expected. */

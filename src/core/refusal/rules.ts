@@ -44,7 +44,7 @@ export function isOn({ only, not }: Statuses, status: number): boolean {
 const SPENT = { means: "quota", says: "credit used up" } as const;
 const QUOTA = { means: "quota", says: "quota used up" } as const;
 const RATE = { means: "rate", says: "too many requests" } as const;
-const KEY = { means: "unauthorized", says: "the key was not accepted" } as const;
+const KEY = { means: "unauthorized", says: "the key was rejected" } as const;
 const RIGHT = { means: "forbidden", says: "the key does not allow this" } as const;
 const PLACE = { means: "forbidden", says: "not served from this place" } as const;
 const BUSY = { means: "server_error", says: "overloaded" } as const;

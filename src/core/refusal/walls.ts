@@ -12,7 +12,7 @@ const HEADERS = wordSet("cf-mitigated cf-chl-bypass x-vercel-mitigated x-amzn-wa
 /** A wall that sets a header of its own, whatever the status. */
 export function wallHeader({ headers }: AnswerHead): Recognition | undefined {
   const found = headers.find(([name]) => HEADERS.has(name));
-  return found && { ...WALL, by: `\`${found[0]}\``, words: found[1] };
+  return found && { ...WALL, by: `"${found[0]}"`, words: found[1] };
 }
 
 type Marks = {

@@ -18,7 +18,7 @@ export const HOW = {
   throttled:
     "Polls that were refused for a rate limit or a quota (429, 402). They say nothing of whether it works.",
   rejected:
-    "Polls whose key, token or permission was refused (401, 403). They say nothing of whether it works.",
+    "Polls whose key, token or permission was rejected (401, 403). They say nothing of whether it works.",
   offline: "Polls that failed while no upstream could be reached: our own network was down.",
   otherOurs: "Polls that ended while Pacewatch was suspended, had no memory for the answer, or had a bug.",
   unwatched:

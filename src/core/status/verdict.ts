@@ -93,7 +93,8 @@ function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict 
   const { lastPolls } = upstream;
   const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== ON_THE_WAY) + 1];
   const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
-  if (other !== undefined) return { side: "them", because: `${other} still answers, so our network works.` };
+  if (other !== undefined)
+    return { side: "them", because: `"${other}" still answers, so our network works.` };
   const { connect, wait } = lastPolls.findLast(({ outcome }) => outcome === "failed")?.phasesMs ?? {};
   return connect === undefined || wait === undefined ? ON_THE_WAY : ACCEPTED;
 }

@@ -22,7 +22,16 @@ export const SIDE_WORDS: Readonly<Record<Side, string>> = {
   nobody: "",
   them: "It is them.",
   us: "It is us.",
-  our_key: "It is our key.",
-  limit: "It is a limit.",
+  our_key: "Our key is the cause.",
+  limit: "A limit is the cause.",
   open: "Them or us: unclear.",
+};
+
+/** Of what is over. */
+export const SIDE_WERE: Readonly<Record<Side, string>> = {
+  ...SIDE_WORDS,
+  them: "It was them.",
+  us: "It was us.",
+  our_key: "Our key was the cause.",
+  limit: "A limit was the cause.",
 };

@@ -1,3 +1,4 @@
+import { counted } from "../../core/exchange/json-value.ts";
 import type { Beat } from "../../core/fleet/board.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import type { FleetWait } from "../../core/fleet/fleet-status.ts";
@@ -129,7 +130,7 @@ export class FleetMembership {
     const { holdings, log } = this.#parts;
     if (holdings.claimed.size === 0 || holdings.isSessionValid) return;
     const upstreams = this.ownership.heldUpstreams.length;
-    log.warn({ upstreams }, `fleet session lost, released ${upstreams} upstreams`);
+    log.warn({ upstreams }, `fleet session lost, released ${counted(upstreams, "upstream")}`);
     this.ownership.loseAll();
   }
 

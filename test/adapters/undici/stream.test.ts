@@ -337,7 +337,7 @@ test("assertions and values look at the last event, the first that counts, or th
   const polled = judged(await pollOnce(upstream, changes), changes);
   expect(told(polled)).toEqual([
     "failed: assertion",
-    'answered 200, but `/delta` of the first event is "{"ok":", expected nothing',
+    'answered 200, but "/delta" of the first event is "{"ok":", expected nothing',
   ]);
   expect(polled.values).toEqual([{ name: "tokens", value: 7, isCredit: false }]);
 });

@@ -101,10 +101,10 @@ describe("the first rule that is broken is told: the place, what was found, what
     [
       { properties: { data: { items: item } } },
       { data: [{ id: "a" }, { id: 7 }] },
-      "`/data/1/id` is 7, expected a text or null",
+      '"/data/1/id" is 7, expected a text or null',
     ],
-    [{ items: item }, [{}], "`/0/id` is missing, expected something"],
-    [item, { id: null, "a/b~": [1] }, "`/a~1b~0` is a list of 1 item, expected nothing"],
+    [{ items: item }, [{}], '"/0/id" is missing, expected something'],
+    [item, { id: null, "a/b~": [1] }, '"/a~1b~0" is a list of 1 item, expected nothing'],
     [{ enum: ["a", { b: 1 }] }, "c", 'the body is "c", expected "a" or {"b":1}'],
     [{ minimum: 1 }, 0, "the body is 0, expected a number of at least 1"],
     [{ exclusiveMaximum: 1 }, 1, "the body is 1, expected a number below 1"],
@@ -135,19 +135,19 @@ describe("the first rule that is broken is told: the place, what was found, what
     [
       { contains: { const: 1 } },
       [],
-      "the body is a list of 0 items, expected a list of at least 1 item as `contains` says",
+      'the body is a list of 0 items, expected a list of at least 1 item as "contains" says',
     ],
     [
       { contains: true, maxContains: 1 },
       [1, 2],
-      "the body is a list of 2 items, expected a list of at most 1 item as `contains` says",
+      'the body is a list of 2 items, expected a list of at most 1 item as "contains" says',
     ],
     [
       { propertyNames: { maxLength: 2 } },
       { ab: 1, abc: 1 },
-      'the name of `/abc` is "abc", expected a text of at most 2 characters',
+      'the name of "/abc" is "abc", expected a text of at most 2 characters',
     ],
-    [{ dependentRequired: { a: ["b"] } }, { a: 1 }, "`/b` is missing, expected something"],
+    [{ dependentRequired: { a: ["b"] } }, { a: 1 }, '"/b" is missing, expected something'],
     [
       { dependentSchemas: { a: { maxProperties: 1 } } },
       { a: 1, b: 2 },
@@ -161,35 +161,35 @@ describe("the first rule that is broken is told: the place, what was found, what
     [
       { anyOf: [item, { type: "null" }] },
       { id: 1 },
-      "the body is an object, expected what one of the 2 schemas in `anyOf` says",
+      'the body is an object, expected what one of the 2 schemas in "anyOf" says',
     ],
     [
       { oneOf: [true, { type: "number" }] },
       1,
-      "the body is 1, expected what exactly one of the 2 schemas in `oneOf` says",
+      'the body is 1, expected what exactly one of the 2 schemas in "oneOf" says',
     ],
-    [{ not: { type: "null" } }, null, "the body is null, expected what `not` does not say"],
+    [{ not: { type: "null" } }, null, 'the body is null, expected what "not" does not say'],
     [
       JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]}}'),
       { a: 1 },
-      "`/b` is missing, expected something",
+      '"/b" is missing, expected something',
     ],
     [
       { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
       { a: 1, b: 2 },
-      "`/b` is 2, expected nothing",
+      '"/b" is 2, expected nothing',
     ],
-    [{ prefixItems: [true], unevaluatedItems: { type: "string" } }, [1, 2], "`/1` is 2, expected a text"],
+    [{ prefixItems: [true], unevaluatedItems: { type: "string" } }, [1, 2], '"/1" is 2, expected a text'],
   ])("%j of %j", (written, value, sentence) => {
     expect(said(written, value)).toBe(sentence);
   });
 
   test("inside what an assertion points at", () => {
     expect(judged({ items: { type: "string" } }, '{"data":["a",1]}', "/data")).toBe(
-      "assertion: answered 200, but `/data/1` is 1, expected a text",
+      'assertion: answered 200, but "/data/1" is 1, expected a text',
     );
     expect(judged(true, "{}", "/data")).toBe(
-      "assertion: answered 200, but `/data` is missing, expected something",
+      'assertion: answered 200, but "/data" is missing, expected something',
     );
   });
 });
@@ -199,20 +199,20 @@ describe("what was found is told safely", () => {
 
   test("names and values without keys, escaped and cut", () => {
     expect(judged({ additionalProperties: false }, '{"test-key-1":"test-key-1"}', "", hide)).toBe(
-      'assertion: answered 200, but `/<secret>` is "<secret>", expected nothing',
+      'assertion: answered 200, but "/<secret>" is "<secret>", expected nothing',
     );
     expect(judged({ propertyNames: false }, '{"test-key-1":0}', "", hide)).toBe(
-      'assertion: answered 200, but the name of `/<secret>` is "<secret>", expected nothing',
+      'assertion: answered 200, but the name of "/<secret>" is "<secret>", expected nothing',
     );
     const hideSlashed = (text: string): string => text.replaceAll("test-key/2", "<secret>");
     expect(judged({ additionalProperties: false }, '{"test-key/2":0}', "", hideSlashed)).toContain(
-      "`/<secret>` is 0",
+      '"/<secret>" is 0',
     );
     const long = judged(
       { additionalProperties: false },
       JSON.stringify({ [`\u202e\n${"x".repeat(900_000)}`]: "y".repeat(90_000) }),
     );
-    expect(long).toMatch(/^assertion: answered 200, but `\/\\u202e\\nx+…` is "y+…", expected nothing$/);
+    expect(long).toMatch(/^assertion: answered 200, but "\/\\u202e\\nx+…" is "y+…", expected nothing$/);
     expect(long.length).toBeLessThan(300);
   });
 
@@ -220,7 +220,7 @@ describe("what was found is told safely", () => {
     const written = { properties: { left: { minimum: 100 } } };
     const check = { jsonSchema: "contract.json", contract: contractOf(written) };
     expect(judgedBy({ path: "", ...check, isCredit: true }, '{"left":73.25}')).toBe(
-      "assertion: answered 200, but `/left` is a number that is not told, expected a number of at least 100",
+      'assertion: answered 200, but "/left" is a number that is not told, expected a number of at least 100',
     );
   });
 
@@ -351,7 +351,7 @@ describe("what is not known is refused, with its place", () => {
     };
     const content = { contentEncoding: "base64", contentSchema: { $ref: "http://[" } };
     expect(said({ ...remarks, ...content, format: "email" }, "no email")).toBe("ok");
-    expect(said({ properties: { format: { type: "string" } } }, { format: 1 })).toContain("`/format` is 1");
+    expect(said({ properties: { format: { type: "string" } } }, { format: 1 })).toContain('"/format" is 1');
   });
 });
 

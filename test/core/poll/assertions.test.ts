@@ -72,23 +72,23 @@ describe("an answer that says what it should is ok", () => {
 
 describe("the first thing that is not so is told: the place, what was found, what was expected", () => {
   test.each<[string, Check, string]>([
-    ["/stat", exists, "`/stat` is missing, expected something"],
-    ["/status", absent, '`/status` is "maintenance", expected nothing'],
-    ["/status", oneOf("ok"), '`/status` is "maintenance", expected "ok"'],
-    ["/data/0/id", oneOf("7"), '`/data/0/id` is 7, expected "7"'],
-    ["/data/0/id", oneOf(8, true, "x"), '`/data/0/id` is 7, expected 8 or true or "x"'],
-    ["/nothing", oneOf(0), "`/nothing` is null, expected 0"],
-    ["/data", { type: "object" }, "`/data` is a list of 2 items, expected an object"],
+    ["/stat", exists, '"/stat" is missing, expected something'],
+    ["/status", absent, '"/status" is "maintenance", expected nothing'],
+    ["/status", oneOf("ok"), '"/status" is "maintenance", expected "ok"'],
+    ["/data/0/id", oneOf("7"), '"/data/0/id" is 7, expected "7"'],
+    ["/data/0/id", oneOf(8, true, "x"), '"/data/0/id" is 7, expected 8 or true or "x"'],
+    ["/nothing", oneOf(0), '"/nothing" is null, expected 0'],
+    ["/data", { type: "object" }, '"/data" is a list of 2 items, expected an object'],
     ["", { type: "array" }, "the body is an object, expected a list"],
-    ["/credits", { type: "integer" }, "`/credits` is 12.5, expected a whole number"],
-    ["/nothing", { type: "object" }, "`/nothing` is null, expected an object"],
-    ["/status", { type: "null" }, '`/status` is "maintenance", expected null'],
-    ["/credits", range(13), "`/credits` is 12.5, expected a number of at least 13"],
-    ["/credits", range(undefined, 1e-9), "`/credits` is 12.5, expected a number of at most 1e-9"],
-    ["/status", range(1, 2), '`/status` is "maintenance", expected a number from 1 to 2'],
-    ["/data", items(3), "`/data` is a list of 2 items, expected a list of at least 3 items"],
-    ["/data", items(0, 1), "`/data` is a list of 2 items, expected a list of 0 to 1 item"],
-    ["/status", items(1), '`/status` is "maintenance", expected a list of at least 1 item'],
+    ["/credits", { type: "integer" }, '"/credits" is 12.5, expected a whole number'],
+    ["/nothing", { type: "object" }, '"/nothing" is null, expected an object'],
+    ["/status", { type: "null" }, '"/status" is "maintenance", expected null'],
+    ["/credits", range(13), '"/credits" is 12.5, expected a number of at least 13'],
+    ["/credits", range(undefined, 1e-9), '"/credits" is 12.5, expected a number of at most 1e-9'],
+    ["/status", range(1, 2), '"/status" is "maintenance", expected a number from 1 to 2'],
+    ["/data", items(3), '"/data" is a list of 2 items, expected a list of at least 3 items'],
+    ["/data", items(0, 1), '"/data" is a list of 2 items, expected a list of 0 to 1 item'],
+    ["/status", items(1), '"/status" is "maintenance", expected a list of at least 1 item'],
   ])("%s %j", (path, check, said) => {
     const body: BodyAssertion[] = [
       { path: "", ...exists },
@@ -119,14 +119,14 @@ describe("headers", () => {
   });
 
   test.each<[string, HeaderCheck, string]>([
-    ["x-debug", { exists: true }, "`x-debug` is missing, expected something"],
-    ["x-version", { oneOf: ["2", "3"] }, '`x-version` is a text of 4 characters, expected "2" or "3"'],
+    ["x-debug", { exists: true }, '"x-debug" is missing, expected something'],
+    ["x-version", { oneOf: ["2", "3"] }, '"x-version" is a text of 4 characters, expected "2" or "3"'],
     [
       "set-cookie",
       { contains: "nothing" },
-      '`set-cookie` is a text of 21 characters, expected a text that contains "nothing"',
+      '"set-cookie" is a text of 21 characters, expected a text that contains "nothing"',
     ],
-    ["set-cookie", { exists: false }, "`set-cookie` is a text of 21 characters, expected nothing"],
+    ["set-cookie", { exists: false }, '"set-cookie" is a text of 21 characters, expected nothing'],
   ])("%s %j is told without its value", (name, check, said) => {
     const detail = `assertion: answered 200, but the header ${said}`;
     expect(judged({ headers: [{ name, ...check }] }, answered("{}", headers))).toBe(detail);
@@ -137,7 +137,7 @@ describe("headers", () => {
     const expected: Partial<Expectation> = { status: [204], body: [{ path: "/data", ...exists }] };
     expect(judged(expected, answered("", [], 204))).toBe("ok");
     const asked: Partial<Expectation> = { ...expected, headers: [{ name: "x-version", ...exists }] };
-    expect(judged(asked, answered("", [], 204))).toContain("`x-version` is missing");
+    expect(judged(asked, answered("", [], 204))).toContain('"x-version" is missing');
   });
 });
 
@@ -158,10 +158,10 @@ describe("what was found is told safely", () => {
 
   test("escaped and cut", () => {
     expect(found("a\n\u202e\u001b[2J")).toBe(
-      'assertion: answered 200, but `/v` is "a\\n\\u202e\\u001b[2J", expected "ok"',
+      'assertion: answered 200, but "/v" is "a\\n\\u202e\\u001b[2J", expected "ok"',
     );
     expect(found("x".repeat(1_000_000))).toBe(
-      `assertion: answered 200, but \`/v\` is "${"x".repeat(59)}…", expected "ok"`,
+      `assertion: answered 200, but "/v" is "${"x".repeat(59)}…", expected "ok"`,
     );
   });
 
@@ -175,17 +175,17 @@ describe("what was found is told safely", () => {
   test("without the balance of a credit, as details are in the log", () => {
     const credit: BodyAssertion[] = [{ path: "/v", ...range(1_000), isCredit: true }];
     const said = (v: unknown): string => judged({ body: credit }, answered(JSON.stringify({ v })));
-    expect(said(73.25)).toContain("`/v` is a number that is not told, expected a number of at least 1000");
-    expect(said("73.25")).toContain("`/v` is a text of 5 characters, expected");
-    expect(said(null)).toContain("`/v` is null, expected");
-    expect(said([1])).toContain("`/v` is a list of 1 item, expected");
+    expect(said(73.25)).toContain('"/v" is a number that is not told, expected a number of at least 1000');
+    expect(said("73.25")).toContain('"/v" is a text of 5 characters, expected');
+    expect(said(null)).toContain('"/v" is null, expected');
+    expect(said([1])).toContain('"/v" is a list of 1 item, expected');
     expect(said(2_000)).toBe("ok");
   });
 
   test("an expectation of any length leaves one line of at most 300 characters", () => {
     const long = oneOf(...Array.from({ length: 100 }, (_, at) => `${at}\n`.padEnd(256, "y")));
     const said = judged({ body: [{ path: "/v\n", ...long }] }, answered("{}"));
-    expect(said).toMatch(/^assertion: answered 200, but `\/v\\n` is missing, expected "0\\ny+…$/);
+    expect(said).toMatch(/^assertion: answered 200, but "\/v\\n" is missing, expected "0\\ny+…$/);
     expect(said.length).toBeLessThanOrEqual("assertion: ".length + 300);
   });
 });
@@ -239,7 +239,7 @@ test("whatever is asserted of whatever JSON, it is ok or one safe line", () => {
       const body: BodyAssertion[] = [{ path: steps.join(""), ...check }];
       const said = judged({ body, refusals: [] }, answered(JSON.stringify({ a: [json, { "": json }] })));
       if (said === "ok") return;
-      expect(said).toMatch(/^assertion: answered 200, but (?:the body|`.*) is .+/);
+      expect(said).toMatch(/^assertion: answered 200, but (?:the body|".*") is .+/);
       expect(said).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
       expect(said.length).toBeLessThanOrEqual("assertion: ".length + 300);
     }),

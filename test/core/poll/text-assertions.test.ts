@@ -67,10 +67,10 @@ test.each<[string, Check, string]>([
   [
     "/status",
     { matches: "^idle$" },
-    'answered 200, but `/status` is "running", expected a text that matches "^idle$"',
+    'answered 200, but "/status" is "running", expected a text that matches "^idle$"',
   ],
-  ["/absent", { lacks: "a" }, 'answered 200, but `/absent` is missing, expected a text without "a"'],
-  ["/n", { contains: "5" }, 'answered 200, but `/n` is 5, expected a text that contains "5"'],
+  ["/absent", { lacks: "a" }, 'answered 200, but "/absent" is missing, expected a text without "a"'],
+  ["/n", { contains: "5" }, 'answered 200, but "/n" is 5, expected a text that contains "5"'],
 ])("of the text at %s, %o is %s", async (path, check, said) => {
   expect(await judged({ json: true, body: [{ path, ...check }] }, '{"status":"running","n":5}')).toBe(said);
 });
@@ -87,7 +87,7 @@ test("a header matches an expression, and its value is not told", async () => {
   };
   expect(await judged(of(String.raw`^2\.`), "")).toBe("ok");
   expect(await judged(of("^3"), "")).toBe(
-    'answered 200, but the header `x-version` is a text of 6 characters, expected a text that matches "^3"',
+    'answered 200, but the header "x-version" is a text of 6 characters, expected a text that matches "^3"',
   );
 });
 
@@ -100,17 +100,17 @@ test.each<[unknown, unknown, string]>([
   [
     { patternProperties: { "^x-": { type: "string" } } },
     { "x-a": 1 },
-    "answered 200, but `/x-a` is 1, expected a text",
+    'answered 200, but "/x-a" is 1, expected a text',
   ],
   [
     { properties: { a: true }, patternProperties: { "^x-": true }, additionalProperties: false },
     { a: 1, "x-a": 1, b: 1 },
-    "answered 200, but `/b` is 1, expected nothing",
+    'answered 200, but "/b" is 1, expected nothing',
   ],
   [
     { properties: { "x-a": { type: "integer" } }, patternProperties: { "^x-": { minimum: 5 } } },
     { "x-a": 4 },
-    "answered 200, but `/x-a` is 4, expected a number of at least 5",
+    'answered 200, but "/x-a" is 4, expected a number of at least 5',
   ],
   [{ patternProperties: { "^x-": true }, unevaluatedProperties: false }, { "x-a": 1 }, "ok"],
 ])("the schema %j says of %j: %s", async (schema, value, said) => {

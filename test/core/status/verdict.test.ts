@@ -35,7 +35,7 @@ describe("what fails on the way", () => {
   test.each(["dns", "connect", "timeout"])("by %s is theirs while another upstream answers", (reason) => {
     expect(judged(failing(reason), other())).toEqual({
       side: "them",
-      because: "email still answers, so our network works.",
+      because: '"email" still answers, so our network works.',
     });
   });
 

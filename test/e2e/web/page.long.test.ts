@@ -223,9 +223,11 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
       /Down for .* It is them\. .*\d+ polls timed out after [\d.]+ m?s.* still answers/,
     );
     expect(await card("broken")).toMatch(/It is them\. .*\d+ polls got 503\b/);
-    expect(await card("locked")).toMatch(/Rejects our key for .* It is our key\. .*\d+ polls got 401\b/);
+    expect(await card("locked")).toMatch(
+      /Rejects our key for .* Our key is the cause\. .*\d+ polls got 401\b/,
+    );
     expect(await card("limited")).toMatch(
-      /Throttling us for .* It is a limit\. .*got 429\b.* paused for another \d+ min\b/,
+      /Throttling us for .* A limit is the cause\. .*got 429\b.* paused for another \d+ min\b/,
     );
     expect(await card("slow")).toMatch(/Up, but slow for .* 200 ms, .*up to [\d.]+ m?s\b/);
     expect(await card("unlooked")).toMatch(

@@ -113,8 +113,8 @@ test("what was told of an upstream that flaps ends before its next trouble is to
   world.rise("email");
   await world.clock.advance(HOUR_MS);
   expect(idsTold(world).slice(4)).toEqual([
-    `flapping ${flapping}: email goes up and down`,
-    `up ${flapping}: email goes up and down no more`,
+    `flapping ${flapping}: email is flapping`,
+    `up ${flapping}: email has stopped flapping`,
     `unauthorized ${key}: email rejects our key`,
     `up ${key}: email accepts our key again`,
   ]);
@@ -128,7 +128,7 @@ test("an upstream that stays down after it has flapped ends under the id that it
   world.rise("email");
   await world.clock.advance(HOUR_MS);
   expect(idsTold(world).slice(4)).toEqual([
-    `flapping ${flapping}: email goes up and down`,
+    `flapping ${flapping}: email is flapping`,
     `down ${flapping}: email is down`,
     `up ${flapping}: email is up again`,
   ]);
@@ -169,8 +169,8 @@ test("what a receiver that was away had heard of an upstream ends before it hear
   expect(idsTold(world)).toEqual([
     `down ${first}: email is down`,
     `up ${first}: email is up again`,
-    `flapping ${flapping}: email goes up and down`,
-    `up ${flapping}: email goes up and down no more`,
+    `flapping ${flapping}: email is flapping`,
+    `up ${flapping}: email has stopped flapping`,
   ]);
 });
 
@@ -421,8 +421,8 @@ test("an upstream that flaps for hours is one message, and repeated as often as 
   await flapped(world, 80);
   await world.clock.advance(HOUR_MS);
   expect(idsTold(world).slice(4)).toEqual([
-    `flapping ${flapping}: email goes up and down`,
-    `up ${flapping}: email goes up and down no more`,
+    `flapping ${flapping}: email is flapping`,
+    `up ${flapping}: email has stopped flapping`,
   ]);
   const [said] = world.heard.at(-1)?.message.lines ?? [];
   expect(said).toBe("It failed more than 16 times.");

@@ -103,7 +103,7 @@ describe("the status page", () => {
       incidents: [{ ...began, startedAtMs: 30_000, endedAtMs: undefined }],
     });
     expect(text).toMatch(
-      /Rejects our key .*since 00:00:40 UTC; incident since 00:00:30 UTC It is our key\. .*2 polls got 401\b.* answers, but/,
+      /Rejects our key .*since 00:00:40 UTC; incident since 00:00:30 UTC Our key is the cause\. .*2 polls got 401\b.* answers, but/,
     );
   });
 

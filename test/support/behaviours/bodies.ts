@@ -197,14 +197,14 @@ export const BODIES: readonly Behaviour[] = [
     ...asserting({ body: [{ path: "/status", one_of: ["ok"] }] }),
     open: sending('{"status":"maintenance"}'),
     meets: "failed assertion",
-    says: 'answered 200, but `/status` is "maintenance", expected "ok"',
+    says: 'answered 200, but "/status" is "maintenance", expected "ok"',
   },
   {
     does: "sends a list that is shorter than asserted",
     ...asserting({ body: [{ path: "/data", min_items: 1 }] }),
     open: sending('{"data":[]}'),
     meets: "failed assertion",
-    says: "answered 200, but `/data` is a list of 0 items, expected a list of at least 1 item",
+    says: 'answered 200, but "/data" is a list of 0 items, expected a list of at least 1 item',
   },
   {
     does: "sends all that is asserted, but for a header",
@@ -214,6 +214,6 @@ export const BODIES: readonly Behaviour[] = [
     }),
     open: sending('{"data":[]}', ["X-Api-Version: 3"]),
     meets: "failed assertion",
-    says: 'answered 200, but the header `x-api-version` is a text of 1 character, expected "2"',
+    says: 'answered 200, but the header "x-api-version" is a text of 1 character, expected "2"',
   },
 ];

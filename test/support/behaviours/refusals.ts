@@ -19,7 +19,7 @@ const MEANINGS: readonly (readonly [
     '{"errors":[{"message":"Maximum credits exceeded"}]}',
     [],
     "throttled quota",
-    "answered 401: credit used up, by `errors[0].message`",
+    'answered 401: credit used up, by "errors[0].message"',
   ],
   [
     "answers 403 because we asked too often",
@@ -27,7 +27,7 @@ const MEANINGS: readonly (readonly [
     '{"message":"You have exceeded a secondary rate limit."}',
     ["Retry-After: 60"],
     "throttled rate",
-    "answered 403: too many requests, by `message`",
+    'answered 403: too many requests, by "message"',
   ],
   [
     "answers 403 because the key is invalid",
@@ -35,7 +35,7 @@ const MEANINGS: readonly (readonly [
     '{"name":"invalid_api_key","message":"API key is invalid."}',
     [],
     "rejected unauthorized",
-    "answered 403: the key was not accepted, by `name`",
+    'answered 403: the key was rejected, by "name"',
   ],
   [
     "answers 401 because the key may not do this",
@@ -43,7 +43,7 @@ const MEANINGS: readonly (readonly [
     '{"name":"restricted_api_key"}',
     [],
     "rejected forbidden",
-    "answered 401: the key does not allow this, by `name`",
+    'answered 401: the key does not allow this, by "name"',
   ],
   [
     "answers 500 because a quota is used up",
@@ -51,7 +51,7 @@ const MEANINGS: readonly (readonly [
     '{"fault":{"detail":{"errorcode":"policies.ratelimit.QuotaViolation"}}}',
     [],
     "throttled quota",
-    "answered 500: quota used up, by `fault.detail.errorcode`",
+    'answered 500: quota used up, by "fault.detail.errorcode"',
   ],
   [
     "answers 200 and calls it a refusal",
@@ -59,7 +59,7 @@ const MEANINGS: readonly (readonly [
     '{"status":"OVER_QUERY_LIMIT"}',
     [],
     "throttled rate",
-    "answered 200: too many requests, by `status`",
+    'answered 200: too many requests, by "status"',
   ],
   [
     "sends us the challenge of a bot protection with 403",
@@ -67,7 +67,7 @@ const MEANINGS: readonly (readonly [
     CHALLENGE,
     ["Content-Type: text/html", "cf-mitigated: challenge"],
     "failed blocked",
-    "answered 403: a firewall or bot protection blocked us, by `cf-mitigated`",
+    'answered 403: a firewall or bot protection blocked us, by "cf-mitigated"',
   ],
   [
     "sends us the challenge of a bot protection with 200",
@@ -83,7 +83,7 @@ const MEANINGS: readonly (readonly [
     '{"message":"Your role cannot read the rate limits and the billing quota"}',
     [],
     "rejected forbidden",
-    "answered 403: the key does not allow this, by `message`",
+    'answered 403: the key does not allow this, by "message"',
   ],
 ];
 

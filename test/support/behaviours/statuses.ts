@@ -12,7 +12,7 @@ const MEANINGS: readonly (readonly [status: number, meets: Meeting, says: string
   [206, "failed unexpected_status", "answered 206, expected 200"],
   [299, "failed unexpected_status", "answered 299, expected 200"],
   [400, "failed client_error", "answered 400"],
-  [401, "rejected unauthorized", "answered 401: the key was not accepted"],
+  [401, "rejected unauthorized", "answered 401: the key was rejected"],
   [402, "throttled quota", "answered 402: the quota is spent, or a payment is due"],
   [403, "rejected forbidden", "answered 403: the key does not allow this"],
   [404, "failed client_error", "answered 404"],
@@ -81,7 +81,7 @@ export const STATUSES: readonly Behaviour[] = [
     does: "answers 429 and calls it a spent quota",
     open: answering("429 Quota", JSON.stringify(QUOTA), ["Content-Type: application/problem+json"]),
     meets: "throttled quota",
-    says: "answered 429: quota used up, by `type`",
+    says: 'answered 429: quota used up, by "type"',
   },
   {
     does: "answers 429 where a policy of a day is exhausted",

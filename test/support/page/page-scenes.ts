@@ -274,7 +274,7 @@ const KEY_REFUSED: PollRun = {
   outcome: { kind: "rejected", reason: "unauthorized" },
   status: 401,
   latency: { minMs: 35, maxMs: 60 },
-  detail: "answered 401: the key was not accepted",
+  detail: "answered 401: the key was rejected",
   headers: [...PROBLEM_HEADERS, ["www-authenticate", "Bearer"]],
   excerpt: '{"type":"about:blank","title":"Unauthorized","status":401,"key":"<secret>"}',
 };
