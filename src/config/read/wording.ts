@@ -90,6 +90,7 @@ const MEANT: ReadonlyMap<string, readonly string[]> = new Map([
   ["token", ["auth", "bearer"]],
   ["key", ["auth", "header"]],
   ["password", ["auth", "basic"]],
+  ["type", ["kind"]],
   ["tags", ["labels"]],
   ["status_code", ["status"]],
   ["limit", ["rate", "requests"]],

@@ -14,6 +14,7 @@ test.each([
   ["token", ["none", "bearer", "header"], "bearer"],
   ["interval", ["requests", "per"], "per"],
   ["limit", ["requests", "per"], "requests"],
+  ["type", ["name", "kind"], "kind"],
   ["servces", ["budgets", "upstreams"], "upstreams"],
 ])("%s among %j is taken for a misspelt name, or what other programs call it: %s", (word, allowed, meant) => {
   expect(didYouMean(word, allowed)).toBe(`did you mean "${meant}"? `);
