@@ -7,7 +7,7 @@ import { defineConfig, type OxlintConfig } from "oxlint";
  */
 const CORE: readonly (readonly string[])[] = [
   ["text", "time"],
-  ["exchange", "schedule"],
+  ["exchange", "schedule", "lead"],
   ["config", "advice", "answer"],
   ["refusal"],
   ["poll"],
