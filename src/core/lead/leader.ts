@@ -1,91 +1,87 @@
 /**
  * One process of a fleet leads, the others stand by. `register.ts` is the lock's port, `election.ts` decides who leads,
- * `notes.ts` what the next leader must know and when it may begin; here both are carried out.
+ * `notes.ts` what the next leader must know and when it may begin, `candidate.ts` brings them together, and here is the
+ * time and the network.
  */
 
-import type { Register } from "./register.ts";
+import { type Call, Candidate, type CandidateParts, type LeadState } from "./candidate.ts";
+import type { Answer } from "./election.ts";
+import type { Reading, Register } from "./register.ts";
+import type { Clock } from "../time/clock.ts";
 
-export interface LeadClock {
-  /** Monotonic milliseconds. */
-  now(): number;
+export interface LeadClock extends Clock {
   /** Milliseconds since the machine booted: they go on while it is suspended, and no step of the wall clock moves them. */
   sinceBootMs(): number;
-  /** For display only. */
-  wallNow(): number;
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-export type BudgetTerms = {
-  readonly budget: string;
-  /** Of all that the two waits follow from: processes with the same digest pace and hold leases alike. */
-  readonly digest: string;
-  /** How long a process waits that was started again with the same terms. */
-  readonly coldMs: number;
-  /** After this time nothing counts any more that was sent before. */
-  readonly wholeMs: number;
-};
-
-export type LeaderParts = {
+export type LeaderParts = Omit<CandidateParts, "ask" | "now" | "wallNow"> & {
   readonly lock: Register;
   readonly notes: Register;
   readonly clock: LeadClock;
-  readonly ttlMs: number;
-  readonly name: string;
-  readonly url: string | undefined;
-  /** Of the config, as it is now. */
-  readonly digest: () => string;
-  /** Of every budget of the config, as it is now. */
-  readonly terms: () => readonly BudgetTerms[];
-  readonly random: () => number;
-  /** Another text each time. */
-  readonly newId: () => string;
-  readonly onLead: (reign: Reign) => void;
-  readonly onLost: (reign: Reign) => void;
-};
-
-/** From winning the lock until losing it. It never comes back: the next one is another. */
-export interface Reign {
-  readonly term: number;
-  /** What the leader before wrote, in `facts` as it was given to `write`. */
-  readonly notes:
-    | { readonly kind: "read"; readonly facts: unknown; readonly isSure: boolean }
-    /** `isLoss`: there was a leader before, and its notes should be there. */
-    | { readonly kind: "none"; readonly isLoss: boolean };
-  /** By the monotonic clock. A budget that came with a reload begins when its ledger says so: now. */
-  startsAtMs(budget: string): number;
-  /** To be asked in the turn of a request's first byte. Without a budget: may anything be sent at all? */
-  maySend(budget?: string): boolean;
-  /** All facts, each time. True once the next leader will find them. One call at a time. */
-  write(facts: unknown): Promise<boolean>;
-  /** Call it after a reload: a budget sends under its new terms once they are noted. */
-  termsChanged(): void;
-}
-
-export type LeadState = {
-  /** `election`: nobody is known to lead. `foreign`: the lock's key holds something that is not ours, or newer. */
-  readonly role: "leading" | "standby" | "election" | "foreign";
-  readonly leader:
-    | {
-        readonly name: string;
-        readonly url: string | undefined;
-        readonly term: number;
-        readonly digest: string;
-        readonly isMe: boolean;
-        /** By the leader's wall clock. */
-        readonly sinceWallMs: number;
-      }
-    | undefined;
-  /** No call to the lock has been answered since then, by the monotonic clock. */
-  readonly unreachableSinceMs: number | undefined;
 };
 
 export interface Leader {
-  state(): LeadState;
+  readonly state: LeadState;
   /**
    * Nothing is sent from now on. It leads on until `drained` tells for each budget how many ms its last lease still
-   * counts (0: none does), notes that, frees the lock and ends. It ends in any case soon after its right would.
+   * counts, or its own start is away: 0 where neither is. It notes that, frees the lock and ends; or ends without, soon
+   * after its right would have ended.
    */
   stop(drained: Promise<ReadonlyMap<string, number>>): Promise<void>;
 }
 
-export type StartElection = (parts: LeaderParts) => Leader;
+export function startElection({ lock, notes, clock, ...parts }: LeaderParts): Leader {
+  let sleeping = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  const candidate = new Candidate({
+    ...parts,
+    now: () => ({ monoMs: clock.now(), bootMs: clock.sinceBootMs() }),
+    wallNow: () => clock.wallNow(),
+    ask: (call) =>
+      void answerOf(call.of === "lock" ? lock : notes, call)
+        .then(call.answer)
+        .then(again),
+  });
+
+  /** What it waits for may have changed. */
+  function again(): void {
+    sleeping.abort();
+  }
+
+  async function live(): Promise<void> {
+    while (!candidate.isOver) {
+      candidate.wake();
+      sleeping = new AbortController();
+      const waitMs = candidate.wakeAtMs - clock.now();
+      if (waitMs > 0) await clock.sleep(waitMs, sleeping.signal);
+    }
+  }
+
+  live().then(ended.resolve, ended.reject);
+  return {
+    get state() {
+      return candidate.state;
+    },
+    async stop(drained) {
+      candidate.stop();
+      again();
+      // A budget that is not told of counts as in use.
+      void drained
+        .catch((): ReadonlyMap<string, number> => new Map())
+        .then((leftMs) => {
+          candidate.drained(leftMs);
+          again();
+        });
+      await ended.promise;
+    },
+  };
+}
+
+async function answerOf(register: Register, { write }: Call): Promise<Answer<Reading>> {
+  try {
+    if (write === undefined) return { kind: "read", reading: await register.read() };
+    return await register.write(write.text, write.version);
+  } catch {
+    return { kind: "unknown" };
+  }
+}
