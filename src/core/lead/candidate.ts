@@ -20,6 +20,7 @@ import {
   nextNotes,
   notesText,
   openNotes,
+  startsAtMs,
 } from "./notes.ts";
 import { lockText } from "./record.ts";
 import { MOST_BYTES, type Reading } from "./register.ts";
@@ -242,7 +243,7 @@ class OwnReign implements Reign {
   }
 
   startsAtMs(budget: string): number {
-    return this.#notes.starts.get(budget)?.atMs ?? 0;
+    return startsAtMs(this.#notes, budget);
   }
 
   maySend(budget?: string): boolean {
@@ -272,6 +273,8 @@ class OwnReign implements Reign {
   begin(): boolean {
     if (this.hasBegun || !this.maySend()) return false;
     this.hasBegun = true;
+    // The config may have changed since it was noted.
+    this.termsChanged();
     return true;
   }
 

@@ -52,8 +52,7 @@ export function startElection({ lock, notes, clock, ...parts }: LeaderParts): Le
     while (!candidate.isOver) {
       candidate.wake();
       sleeping = new AbortController();
-      const waitMs = candidate.wakeAtMs - clock.now();
-      if (waitMs > 0) await clock.sleep(waitMs, sleeping.signal);
+      await clock.sleep(Math.max(1, candidate.wakeAtMs - clock.now()), sleeping.signal);
     }
   }
 

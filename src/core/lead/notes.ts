@@ -32,15 +32,16 @@ type Row = {
 
 type Rows = ReadonlyMap<string, Row>;
 
-export type Found = { readonly noted: Noted | "foreign" | undefined; readonly isSure: boolean };
+export type Found = {
+  readonly noted: Noted | "foreign" | undefined;
+  readonly isSure: boolean;
+  readonly atMs: number;
+};
 
 type Noted = { readonly n: string; readonly rows: Rows; readonly facts: unknown };
 
 /** Beside the digest of terms that were others a short time ago: for a while, nobody's are the same. */
 const MIXED = "*";
-
-/** It is noted so early that a budget begins, that it can do so in time. */
-const EARLY_MS = 500;
 
 type Start = {
   readonly terms: BudgetTerms;
@@ -118,6 +119,18 @@ export function openNotes(ttlMs: number, { monoMs }: Instant): Notes {
   };
 }
 
+/** When it is noted that a budget begins it may, and that takes a moment. */
+const NOTED_WITHIN_MS = 250;
+
+/** By the monotonic clock. */
+export function startsAtMs({ starts, acked }: Notes, budget: string): number {
+  const start = starts.get(budget);
+  if (start === undefined) return 0;
+  const row = acked?.rows.get(budget);
+  const isNoted = row?.rest === undefined && row?.terms?.digest === start.terms.digest;
+  return isNoted ? start.atMs : start.atMs + NOTED_WITHIN_MS;
+}
+
 /** Whether it is noted that this budget may be polled by these terms, and its start has come. */
 export function mayBegin({ starts, acked }: Notes, budget: string, { monoMs }: Instant): boolean {
   const start = starts.get(budget);
@@ -150,7 +163,7 @@ export function nextNotes(
     case "terms":
       return {
         ...notes,
-        starts: changed(notes.starts, terms(), monoMs),
+        starts: changed(notes, terms(), monoMs),
         tickAtMs: soonUnlessFailed(notes, now),
       };
     case "doubt":
@@ -217,45 +230,35 @@ function read(notes: Notes, reading: Reading, terms: () => readonly BudgetTerms[
   if (notes.last !== undefined && typeof noted === "object" && noted.n === notes.last.n)
     return { ...notes, version, acked: { ...notes.last, atMs: monoMs }, mustWrite: !reading.isSure };
   if (notes.acked !== undefined) return { ...notes, version, mustWrite: true };
-  const found = { noted, isSure: reading.isSure };
+  const found = { noted, isSure: reading.isSure, atMs: monoMs };
   const facts = typeof noted === "object" ? noted.facts : undefined;
-  const starts = new Map(terms().map((each) => [each.budget, startOf(each, found, monoMs)]));
+  const starts = new Map(terms().map((each) => [each.budget, startOf(each, found)]));
   return { ...notes, version, found, starts, facts };
 }
 
-function startOf(terms: BudgetTerms, { noted, isSure }: Found, monoMs: number): Start {
+function startOf(terms: BudgetTerms, { noted, isSure, atMs }: Found): Start {
   const { digest } = terms;
   const rows = typeof noted === "object" ? noted.rows : undefined;
   const row = rows?.get(terms.budget);
-  // Of a restart, where nothing is known.
+  // Without any notes it is a restart like others.
   const isSame = rows === undefined || row?.terms?.digest === digest;
   const wholeMs = Math.max(terms.wholeMs, row?.terms?.wholeMs ?? 0);
-  const leftMs = isSure && row?.rest?.digest === digest ? row.rest.leftMs : Infinity;
   const coldMs = isSame ? terms.coldMs : wholeMs;
-  const atMs = monoMs + Math.min(leftMs, coldMs);
-  return {
-    terms,
-    atMs,
-    coldMs,
-    before: isSame ? { digest, wholeMs: terms.wholeMs } : row?.terms,
-    mixedUntilMs: 0,
-  };
+  const leftMs = isSure && row?.rest?.digest === digest ? row.rest.leftMs : Infinity;
+  const before = isSame ? { digest, wholeMs: terms.wholeMs } : row?.terms;
+  return { terms, atMs: atMs + Math.min(leftMs, coldMs), coldMs, before, mixedUntilMs: 0 };
 }
 
-/** A budget that is new, or whose terms are: its ledger keeps the limit, here the next leader is told. */
-function changed(
-  known: ReadonlyMap<string, Start>,
-  all: readonly BudgetTerms[],
-  monoMs: number,
-): ReadonlyMap<string, Start> {
+/** After a reload. What this process sent before, its ledger knows; the next leader is told that terms were others. */
+function changed({ starts, found }: Notes, all: readonly BudgetTerms[], monoMs: number): Notes["starts"] {
+  if (found === undefined) return starts;
   return new Map(
     all.map((terms) => {
-      const last = known.get(terms.budget);
+      const last = starts.get(terms.budget);
       if (last?.terms.digest === terms.digest) return [terms.budget, last];
       const wholeMs = Math.max(terms.wholeMs, last?.terms.wholeMs ?? 0);
-      const { atMs, coldMs, before } = last ?? { atMs: monoMs, coldMs: wholeMs, before: undefined };
-      const mixedUntilMs = Math.max(atMs, monoMs) + wholeMs;
-      return [terms.budget, { terms: { ...terms, wholeMs }, atMs, coldMs, before, mixedUntilMs }];
+      const start = startOf({ ...terms, wholeMs }, found);
+      return [terms.budget, { ...start, mixedUntilMs: monoMs + wholeMs }];
     }),
   );
 }
@@ -266,11 +269,11 @@ function rowsOf({ starts, leases, ttlMs }: Notes, monoMs: number): Rows {
   function rowOf({ terms, atMs, coldMs, before, mixedUntilMs }: Start): Row {
     const { digest, wholeMs } = terms;
     const waitMs = Math.max(0, atMs - monoMs);
-    const isWaiting = waitMs > EARLY_MS;
+    const isWaiting = atMs > monoMs;
     const polled = { digest: monoMs < mixedUntilMs ? digest + MIXED : digest, wholeMs };
     const leaseMs =
       leases === undefined ? 0 : (leases.leftMs.get(terms.budget) ?? wholeMs) - (monoMs - leases.atMs);
-    const leftMs = Math.min(wholeMs, Math.max(waitMs, leaseMs));
+    const leftMs = Math.min(Math.max(coldMs, wholeMs), Math.max(waitMs, leaseMs, mixedUntilMs - monoMs));
     const isResting = leases !== undefined || (isWaiting && coldMs > ttlMs);
     return { terms: isWaiting ? before : polled, rest: isResting ? { leftMs, digest } : undefined };
   }
@@ -291,7 +294,7 @@ function isNoted(notes: Notes, { rows, factsCount, isRest }: Write, monoMs: numb
 }
 
 function nextChangeAtMs({ starts, ttlMs }: Notes, monoMs: number): number {
-  const moments = [...starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs - EARLY_MS, mixedUntilMs]);
+  const moments = [...starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs, mixedUntilMs]);
   return Math.min(monoMs + ttlMs, ...moments.filter((atMs) => atMs > monoMs));
 }
 
