@@ -147,5 +147,9 @@ export async function randomLife(seed: number, longestMs = 300_000): Promise<Lif
   const coldMs = Math.max(...configs.flat().map(({ wholeMs }) => wholeMs)) / 0.9;
   await world.run(6 * longestTtlMs + 2 * coldMs);
   const silentMs = Math.max(...world.judge.silentMs.values());
-  return { wrongs: world.judge.wrongs, lives: world.lives, backAfterTtls: (silentMs - coldMs) / longestTtlMs };
+  return {
+    wrongs: world.judge.wrongs,
+    lives: world.lives,
+    backAfterTtls: (silentMs - coldMs) / longestTtlMs,
+  };
 }

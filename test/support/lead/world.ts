@@ -153,7 +153,12 @@ export class LockWorld {
   }
 
   #read({ now: { text, writtenIn } }: Value): Reading {
-    return { era: String(this.era), value: text, version: `${this.era} ${text ?? ""}`, isSure: writtenIn === this.era };
+    return {
+      era: String(this.era),
+      value: text,
+      version: `${this.era} ${text ?? ""}`,
+      isSure: writtenIn === this.era,
+    };
   }
 
   #write(value: Value, text: string, version: string): Written {
@@ -482,7 +487,10 @@ export class LeadJudge {
       const coldMs = isSame ? terms.coldMs : Math.max(terms.wholeMs, last.terms.wholeMs);
       const needMs = coldMs * (this.#world.isDrifting ? SLOWEST : 1) - 1;
       const gapMs = nowMs - last.atMs;
-      if (gapMs < needMs) this.#wrong(`cold start cut short: ${budget} ${last.process.id} to ${process.id}, ${gapMs} of ${needMs}`);
+      if (gapMs < needMs)
+        this.#wrong(
+          `cold start cut short: ${budget} ${last.process.id} to ${process.id}, ${gapMs} of ${needMs}`,
+        );
     }
     process.sent(budget);
     const own = all.find((last) => last.process === process && last.terms.digest === terms.digest);
