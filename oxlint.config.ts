@@ -12,7 +12,7 @@ const CORE: readonly (readonly string[])[] = [
   ["refusal"],
   ["poll"],
   ["budget"],
-  ["fleet", "metrics"],
+  ["metrics"],
   ["proof", "status"],
   ["notify"],
   ["history"],
@@ -24,7 +24,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   files: [["."]],
   adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
   config: [["read", "contract"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
-  engine: [["poll", "fleet", "receivers"], ["notify"]],
+  engine: [["poll", "receivers"], ["notify"]],
   http: [["guards", "page"], ["routes"], ["server"]],
 };
 

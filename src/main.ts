@@ -165,7 +165,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .option("--format <format>", "html, json or csv", "html")
     .option(
       "--state <file...>",
-      "state files in place of the config's own: of a fleet, that of each replica",
+      "state files in place of the config's own: of a fleet, that of each process",
       [],
     )
     .action(async (options: Said<ReportOptions>) => {

@@ -43,7 +43,6 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   "web.config_file": "[api.md](api.md)",
   "budgets.NAME.linger": "[promise.md](promise.md)",
   fleet: "[fleet.md](fleet.md)",
-  "fleet.mode": "[fleet.md](fleet.md)",
   "notify[].kind": "[what each needs](notifications.md#where-it-goes)",
   "upstreams[].auth.oauth2": "[oauth2.md](oauth2.md)",
   "upstreams[].expect": "[signals.md](signals.md)",

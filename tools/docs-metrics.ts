@@ -95,8 +95,6 @@ Why a slot ended without a poll, in metrics, in the log and in the API:
 ${table(["Cause", "On the page", "Because …"], causeRows())}
 ## What else there is
 
-In a fleet of the mode \`everywhere\`, every metric of this page also carries \`vantage\`: the name of the replica that saw it.
-
 The metrics \`process_*\` and \`nodejs_*\` about the process itself come from the client library. The percentiles of the event loop's lag (\`nodejs_eventloop_lag_p99_seconds\` and six more) are not among them: the library fills them by waking up 100 times a second, which costs more than the polls of most configs. \`pacewatch_poll_delay_seconds\` tells how late polls are.
 `;
 }

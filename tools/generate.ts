@@ -15,14 +15,13 @@ const ROOT = new URL("../", import.meta.url);
 
 const GENERATED: Readonly<Record<string, () => string>> = {
   "config/prometheus/rules.yml": () => rulesText("one"),
-  "config/prometheus/rules-shard.yml": () => rulesText("shard"),
-  "config/prometheus/rules-everywhere.yml": () => rulesText("everywhere"),
+  "config/prometheus/rules-fleet.yml": () => rulesText("fleet"),
   "config/grafana/dashboards/pacewatch.json": dashboardText,
   "config/schema.json": configJsonSchemaText,
   "docs/metrics.md": metricsPage,
   "docs/configuration.md": configurationPage,
   "deploy/kubernetes/single/prometheus-rule.yaml": () => prometheusRule("one"),
-  "deploy/kubernetes/fleet/prometheus-rule.yaml": () => prometheusRule("shard"),
+  "deploy/kubernetes/fleet/prometheus-rule.yaml": () => prometheusRule("fleet"),
 };
 
 /** By path from the project's root, what each should hold. */

@@ -24,7 +24,7 @@ export async function startApp(options: AppOptions): Promise<Opened<App>> {
   if (state?.kind === "refused") return state;
   // Without a state file, history and quotas live in memory.
   const store = state?.what;
-  // Closed last: everything before it may still record.
+  // Closed last, unless what polls has closed it by then.
   stack.defer(() => store?.close());
   return await build(loaded, store, options, stack);
 }

@@ -1,27 +1,22 @@
 import { askOnce, Thread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
+import { openStateStore } from "../adapters/sqlite/store.ts";
 import type { Logger } from "../adapters/log/logger.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { scrape } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { AppFleet, FleetParts, OpenedLedger } from "./fleet.ts";
+import type { AppFleet } from "./fleet.ts";
+import { createLife, type Life } from "./life.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
-import { AppNotify } from "./notify.ts";
 import { quietMoment } from "./quiet-moment.ts";
-import { AppPolling } from "./polling.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
-import { columnsInFile, fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
+import { columnsInFile, metricsView, statusView, type ViewSources } from "./views.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
-import type { RunningLedger } from "../core/budget/ledger.ts";
-import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
-import { LocalLedger } from "../core/budget/local-ledger.ts";
-import { UpstreamPauses } from "../core/budget/pauses.ts";
-import { type BudgetRecord, NOTHING_HELD } from "../core/budget/record.ts";
-import { Quotas } from "../core/budget/quotas.ts";
 import type { Address, Config } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { StateStore } from "../core/history/state.ts";
+import type { Reign } from "../core/lead/reign.ts";
 import { reportedOf } from "../core/report/report.ts";
 import { stackOf } from "../core/text/escape.ts";
 import type { Clock } from "../core/time/clock.ts";
@@ -34,10 +29,10 @@ import { type RunningServer, startServer } from "../http/server/server.ts";
 /** Their URL is one that a browser on this machine can open. */
 const WILDCARD_HOSTS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
 
-/** Builds all but the config and the state file, which come first. `stack` closes in reverse what is opened here. */
+/** Builds all but the config, which comes first. `stack` closes in reverse what is opened here. */
 export async function build(
   loaded: LoadedConfig,
-  store: StateStore | undefined,
+  firstStore: StateStore | undefined,
   options: AppOptions,
   stack: AsyncDisposableStack,
 ): Promise<Opened<App>> {
@@ -50,82 +45,71 @@ export async function build(
   const names = new NameResolver({ clock });
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
-  const quotas = new Quotas(clock, store?.standing.quotas);
+  let life: Life | undefined;
   let fleet: AppFleet | undefined;
-  const pauses = new UpstreamPauses(clock, store?.standing.pauses, (upstream, record) => {
-    fleet?.tellPause(upstream, record.pausedUntilMs - clock.wallNow());
-    store?.keepPause(upstream, record);
-  });
-  const opened = await openLedger(config, { ...parts, quotas, records: store?.standing.budgets }, stack);
-  if (opened.kind === "refused") return opened;
-  const { ledger } = opened.what;
-  const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
-  const homes = [...(store === undefined ? [] : [store]), ...opened.what.homes];
-  const journaled = homes.length === 0 ? undefined : new JournaledLedger(ledger, homes, clock);
-  // After the last poll, before the state file is closed.
-  stack.defer(async () => {
-    quotas.calendar.settle();
-    await journaled?.written();
-  });
-  const notify = new AppNotify(config, { ...parts, store });
-  const { notifier } = notify;
-  const polling = new AppPolling(config, {
+  const reload = new AppReload(loaded, {
     ...parts,
-    ledger: journaled ?? ledger,
-    quotas,
-    pauses,
-    store,
-    notifier,
-    holdings,
+    life: () => life,
+    onChanged: (changed) => life?.changed(changed),
   });
-  fleet = opened.what.fleet?.join({
-    views: (isWhole) => fleetViews(polling.toTell(isWhole), polling, ledger, clock, notify.bulletins()),
-    notifiedRecords: (replica, isEldest) => notify.records(replica, isEldest),
-    onGained: (gained) => void polling.gain(gained).catch(onBug),
-    onLost: (upstreams) => void polling.drop(upstreams, "cut off"),
-    drain: (upstreams) => polling.drop(upstreams, "drain"),
-    onPaused: (upstream, forMs) => polling.pause(upstream, forMs),
-  });
-  const onChanged = (changed: Config): void => {
-    fleet?.changed(changed);
-    notify.changed(changed);
-  };
-  const reload = new AppReload(loaded, { ...parts, ledger, polling, onChanged });
-
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
   const sources: ViewSources = {
     clock,
     startedAtMs: startOf(clock),
-    ledger,
-    store,
-    fleet,
-    polling,
-    notifier,
+    life: () => (fleet?.snapshot.isLeading === false ? undefined : life),
+    fleet: () => fleet,
     reload,
     isReady,
   };
   const serving = await startHttp(options, sources, reload, stack);
   if (serving.kind === "refused") return serving;
   const server = serving.what;
-  // After the last poll: then other replicas may take over what this one held.
-  stack.defer(() => fleet?.membership.close());
-  // What the last poll led to may still be told.
-  stack.defer(() => notifier.close());
-  stack.use(polling);
+  const begin = async (
+    reign: Reign | undefined,
+    store: StateStore | undefined,
+  ): Promise<Opened<undefined>> => {
+    life = createLife(reload.config, { ...parts, reign, store, reload, status: () => statusView(sources) });
+    return life.start();
+  };
+  const end = async (): Promise<void> => {
+    await life?.[Symbol.asyncDispose]();
+    life = undefined;
+  };
+  if (config.fleet === undefined) {
+    stack.defer(() => life?.[Symbol.asyncDispose]());
+    const begun = await begin(undefined, firstStore);
+    if (begun.kind === "refused") return begun;
+  } else {
+    // It was opened to see that it can be: each reign reads it anew.
+    await firstStore?.close();
+    const { openFleet } = await import("./fleet.ts");
+    const inTurn = (act: () => Promise<unknown>): void => void reload.exclusively(act).catch(onBug);
+    const lead = async (reign: Reign): Promise<void> => {
+      const store = await openAgain(reload.config, log);
+      if (reign.maySend()) await begin(reign, store);
+      else await store?.close();
+    };
+    const opened = await openFleet(
+      config,
+      config.fleet,
+      {
+        ...parts,
+        config: () => reload.config,
+        onLead: (reign) => inTurn(() => lead(reign)),
+        onLost: () => inTurn(end),
+      },
+      stack,
+    );
+    if (opened.kind === "refused") return opened;
+    fleet = opened.what;
+    stack.defer(async () => {
+      const drained = life === undefined ? Promise.resolve(new Map<string, number>()) : life.drain();
+      await opened.what.stop(drained);
+      await end();
+    });
+  }
   stack.use(reload);
-
-  const probing = await polling.open(config);
-  if (probing.kind === "refused") return probing;
-  store?.readAfterTrouble(() => ({
-    quotas: quotas.kept,
-    budgets: recordsOf(reload.config, ledger),
-    pauses: pauses.records,
-    notifications: notifier.remembered,
-  }));
-  polling.apply(config, probing.what);
-  notify.start({ ...sources, polling });
-  fleet?.start(reload.config, server.url);
   const watching = {
     clock,
     last: () => reload.last,
@@ -133,10 +117,7 @@ export async function build(
     onError: onBug,
   };
   stack.use(new ConfigWatch(configPath, watching, stopping.signal));
-  stack.defer(() => {
-    stopping.abort();
-    fleet?.membership.leave();
-  });
+  stack.defer(() => stopping.abort());
   isStarted = true;
   const { url, probesUrl } = server;
   const isEverywhere = WILDCARD_HOSTS.has((options.listen ?? config.web.listen).host);
@@ -156,24 +137,24 @@ export async function build(
       url: server.url,
       reload: () => reload.run("asked"),
       quietMoment: (signal) =>
-        quietMoment({ upstreams: config.upstreams.length, inFlight: () => polling.inFlight, clock, signal }),
+        quietMoment({
+          upstreams: config.upstreams.length,
+          inFlight: () => life?.polling.inFlight ?? 0,
+          clock,
+          signal,
+        }),
       stop: () => owned.disposeAsync(),
     },
   };
 }
 
-/** The code of a fleet is loaded only where there is one. */
-async function openLedger(
-  config: Config,
-  parts: FleetParts,
-  stack: AsyncDisposableStack,
-): Promise<Opened<OpenedLedger>> {
-  if (config.fleet === undefined) {
-    const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.records);
-    return { kind: "opened", what: { ledger, homes: [], fleet: undefined } };
-  }
-  const { openFleet } = await import("./fleet.ts");
-  return openFleet(config, config.fleet, parts, stack);
+/** Whoever leads polls also without its history. */
+async function openAgain({ state }: Config, log: Logger): Promise<StateStore | undefined> {
+  if (state === undefined) return undefined;
+  const opened = await openStateStore({ path: state.path, clock: systemClock, log });
+  if (opened.kind === "opened") return opened.what;
+  log.error({ faults: opened.faults }, "cannot open the state file: leading without it");
+  return undefined;
 }
 
 /** When this process started, by the wall clock as it is now: that may have been set since, by more than clocks drift. */
@@ -192,7 +173,7 @@ async function startHttp(
   reload: AppReload,
   stack: AsyncDisposableStack,
 ): Promise<Opened<RunningServer>> {
-  const { clock, fleet, ledger } = sources;
+  const { clock } = sources;
   const { web } = reload.config;
   const { host, port } = listen ?? web.listen;
   const files = readOpenFiles();
@@ -210,13 +191,12 @@ async function startHttp(
     config: () => reload.shown,
     reload: () => reload.run("asked"),
     resume: (budget) => {
-      const isKnown = ledger.resume(budget);
+      const isKnown = sources.life()?.ledger.resume(budget) ?? false;
       if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
       return isKnown;
     },
     lifecycleEnabled: () => reload.config.web.enableLifecycle,
     badgesEnabled: () => reload.config.web.badges,
-    fleet: async () => fleet?.status(),
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
     clock,
@@ -229,8 +209,8 @@ async function startHttp(
 }
 
 /** Of upstreams that are in the running config. */
-function reportFrom({ clock, reload, store }: ViewSources): RoutesDeps["report"] {
-  if (store === undefined) return undefined;
+function reportFrom({ clock, reload }: ViewSources): RoutesDeps["report"] {
+  if (reload.config.state === undefined) return undefined;
   return ({ upstreams, asked, format }) => {
     const { state, upstreams: all } = reload.config;
     const wanted = new Set(upstreams);
@@ -248,10 +228,6 @@ function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: L
     { limit: files?.limit, needed, connections: connectionsLeft(files, upstreams) },
     "the limit of open files (ulimit -n) is too low for this config: fewer connections are accepted, so that polls go on",
   );
-}
-
-function recordsOf({ budgets }: Config, ledger: RunningLedger): ReadonlyMap<string, BudgetRecord> {
-  return new Map(budgets.map(({ name }) => [name, ledger.record(name) ?? NOTHING_HELD]));
 }
 
 export type App = {

@@ -3,30 +3,20 @@ import { ENDS_SOON_MS } from "../core/answer/credit.ts";
 import { type Config, DEFAULT_TLS, type Receiver } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
-import { NOTHING_STANDING } from "../core/history/state.ts";
-import { type Condition, replicaIn } from "../core/notify/alert.ts";
-import {
-  type Bulletin,
-  bulletinText,
-  conditionsRecord,
-  readBulletin,
-  notifiedRecords,
-  rememberedIn,
-} from "../core/notify/bulletin.ts";
-import { INCIDENTS_TOLD } from "../core/notify/known-alerts.ts";
-import { type Message, type Words, wordsOf } from "../core/notify/message.ts";
-import { NEWS_MS } from "../core/notify/plan.ts";
+import type { Condition } from "../core/notify/alert.ts";
+import type { Remembered } from "../core/notify/transitions.ts";
 import type { Status } from "../core/status/status.ts";
+import { type Message, wordsOf } from "../core/notify/message.ts";
 import { messageOf } from "../core/text/escape.ts";
 import { dateTime } from "../core/time/civil-day.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time/duration.ts";
-import { type Hearing, Notifier, type NotifierView } from "../engine/notify/notifier.ts";
+import { Notifier, type NotifierView } from "../engine/notify/notifier.ts";
 import { type Delivery, deliveryOf } from "../engine/receivers/answer.ts";
 import type { ReceiverRequest } from "../engine/receivers/kind.ts";
 import { KINDS } from "../engine/receivers/kinds.ts";
 import type { AppPolling } from "./polling.ts";
 import { openKey, openTransport, type TransportParts } from "./probes.ts";
-import { lostAtMs, statusView, type ViewSources } from "./views.ts";
+import { lostAtMs, type ViewSources } from "./views.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
 
@@ -114,19 +104,27 @@ async function post(
 /** What ends a little later than soon goes on, and does not begin. */
 const NEAR_MS = ENDS_SOON_MS + DAY_MS;
 const CONDITIONS_EVERY_MS = MINUTE_MS;
+const NOT_LEADING: Delivery = {
+  kind: "failed",
+  detail: "another process may lead now",
+  waitMs: undefined,
+};
 
 export type NotifyParts = TransportParts & {
-  readonly store: StateStore | undefined;
+  readonly kept: Pick<StateStore, "keepNotified" | "keepReceiver"> | undefined;
+  readonly before: Remembered;
+  /** Where several processes share the receivers, only the one that leads may send. */
+  readonly maySend: () => boolean;
   readonly onBug: (error: unknown) => void;
 };
 
-const ALONE: Hearing = { reign: "", remembered: () => undefined };
+export type NotifySources = Pick<ViewSources, "reload"> & {
+  readonly polling: AppPolling;
+  readonly store: StateStore | undefined;
+  readonly status: () => Status;
+};
 
-type NotifySources = ViewSources & { readonly polling: AppPolling };
-
-type Written = { readonly of: string; readonly words: Words };
-
-/** Tells the receivers of the config what this process knows, and in a fleet what all replicas do. */
+/** Tells the receivers of the config what this process knows. */
 export class AppNotify {
   readonly notifier: Notifier;
   readonly #parts: NotifyParts;
@@ -134,11 +132,9 @@ export class AppNotify {
   #upstreams: ReadonlyMap<string, Config["upstreams"][number]>;
   #sources: NotifySources | undefined;
   #conditions: { readonly atMs: number; readonly all: ReadonlyMap<string, readonly Condition[]> } | undefined;
-  /** For the board: an incident is put into words again once it has become another one. */
-  readonly #written = new Map<string, Written>();
 
   constructor(config: Config, parts: NotifyParts) {
-    const { clock, log, store, onBug } = parts;
+    const { clock, log, kept, before, maySend, onBug } = parts;
     this.#parts = parts;
     this.#config = config;
     this.#upstreams = upstreamsOf(config);
@@ -147,16 +143,13 @@ export class AppNotify {
       log,
       onBug,
       random: Math.random,
-      send: (receiver, message) =>
-        send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses }),
-      keep: (notified) => {
-        store?.keepNotified(notified);
-        // On the board at once: whoever tells next must know of it.
-        this.#sources?.fleet?.membership.beatSoon();
-      },
-      keepSince: (receiver, sinceMs) => store?.keepReceiver(receiver, sinceMs),
-      before: (store?.standing ?? NOTHING_STANDING).notifications,
-      hear: () => this.#hear(),
+      send: async (receiver, message) =>
+        maySend()
+          ? send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses })
+          : NOT_LEADING,
+      keep: (notified) => kept?.keepNotified(notified),
+      keepSince: (receiver, sinceMs) => kept?.keepReceiver(receiver, sinceMs),
+      before,
       view: () => this.#view(),
     });
   }
@@ -173,92 +166,28 @@ export class AppNotify {
     this.notifier.change(config.notify ?? []);
   }
 
-  /** What this replica leaves on the board for the one that tells, and, where that is this one, for the next. */
-  *records(replica: string, isEldest: boolean): Generator<readonly [string, string]> {
-    const sources = this.#sources;
-    if (sources === undefined || this.#config.notify === undefined) return;
-    if (isEldest && this.notifier.reign !== undefined) yield* notifiedRecords(this.notifier.remembered);
-    yield conditionsRecord(replica, ofProcess(sources, replica));
-  }
-
-  /** Of upstreams that are polled here. */
-  bulletins(): (upstream: string) => string | undefined {
-    const sources = this.#sources;
-    if (sources === undefined || this.#config.notify === undefined) return () => undefined;
-    let status: Status | undefined;
-    return (name) => this.#bulletinOf(name, sources, () => (status ??= statusView(sources)));
-  }
-
-  #bulletinOf(name: string, sources: NotifySources, statusNow: () => Status): string | undefined {
-    const { polling } = sources;
-    const oldestMs = this.#parts.clock.wallNow() - NEWS_MS;
-    const history = polling.recordOf(name)?.history;
-    const incidents = (history?.incidents ?? [])
-      .slice(0, INCIDENTS_TOLD)
-      .filter(({ endedAtMs = Infinity }) => endedAtMs > oldestMs);
-    const isUnsure = polling.isUnsure(name);
-    const [newest] = incidents;
-    if (newest === undefined || newest.endedAtMs !== undefined) this.#written.delete(name);
-    else {
-      const of = JSON.stringify([newest.startedAtMs, newest.state, newest.reason, isUnsure]);
-      const facts = this.#written.get(name)?.of === of ? undefined : statusNow().facts(name);
-      if (facts !== undefined) this.#written.set(name, { of, words: wordsOf(facts, statusNow()) });
-    }
-    // Whoever has just taken it over knows nothing of its values yet.
-    const before =
-      history?.lastPoll === undefined ? readBulletin(name, polling.bulletinBefore(name) ?? "") : undefined;
-    const conditions = before?.conditions ?? this.#slowly(sources).get(name) ?? [];
-    return bulletinText({ incidents, conditions, isUnsure, words: this.#written.get(name)?.words });
-  }
-
-  async #hear(): Promise<Hearing | undefined> {
-    const { fleet } = this.#sources ?? {};
-    if (fleet === undefined) return ALONE;
-    const records = await fleet.hear();
-    return records && { reign: fleet.reign, remembered: () => rememberedIn(records) };
-  }
-
   #view(): NotifierView {
     const sources = this.#sources;
     if (sources === undefined) throw new Error("asked before the start");
-    const { fleet, polling } = sources;
-    const bulletins = new Map<string, Bulletin | undefined>();
-    const bulletinOf = (name: string): Bulletin | undefined => {
-      if (!bulletins.has(name)) bulletins.set(name, readBulletin(name, fleet?.viewOf(name)?.bulletin ?? ""));
-      return bulletins.get(name);
-    };
-    const isHere = (name: string): boolean => polling.recordOf(name) !== undefined;
+    const { polling, status } = sources;
     return {
       upstream: (name) => {
         const labels = this.#upstreams.get(name)?.labels;
-        if (labels === undefined) return undefined;
-        if (isHere(name))
-          return { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) };
-        const isUnsure = bulletinOf(name)?.isUnsure === true;
-        return { labels, state: fleet?.viewOf(name)?.state ?? "unknown", isUnsure };
+        return labels && { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) };
       },
-      elsewhere: (known) =>
-        new Set([...(fleet?.bulletins() ?? []), ...known].filter((name) => !isHere(name))),
-      incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? bulletinOf(name)?.incidents ?? [],
-      conditions: () => [
-        ...ofProcess(sources, this.#config.fleet?.name),
-        ...(fleet?.conditions() ?? []),
-        ...[...this.#upstreams.keys()].flatMap((name) =>
-          isHere(name) ? (this.#slowly(sources).get(name) ?? []) : (bulletinOf(name)?.conditions ?? []),
-        ),
-      ],
-      isWatched: ({ subject }) => fleet?.isLive(replicaIn(subject)) ?? true,
+      incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
+      conditions: () => [...this.#ofProcess(sources), ...[...this.#slowly(sources).values()].flat()],
       words: (name) => {
-        const status = statusView(sources);
-        const facts = status.facts(name);
-        return facts === undefined ? bulletinOf(name)?.words : wordsOf(facts, status);
+        const now = status();
+        const facts = now.facts(name);
+        return facts && wordsOf(facts, now);
       },
       of: this.#upstreams.size,
       pageUrl: pageUrlOf(this.#config),
     };
   }
 
-  #slowly(sources: ViewSources): ReadonlyMap<string, readonly Condition[]> {
+  #slowly(sources: NotifySources): ReadonlyMap<string, readonly Condition[]> {
     const nowMs = this.#parts.clock.now();
     if (this.#conditions === undefined || nowMs - this.#conditions.atMs >= CONDITIONS_EVERY_MS)
       this.#conditions = { atMs: nowMs, all: this.#slow(sources) };
@@ -266,8 +195,8 @@ export class AppNotify {
   }
 
   /** What changes over hours, of thousands of upstreams. Those of a budget are under its first upstream. */
-  #slow(sources: ViewSources): ReadonlyMap<string, readonly Condition[]> {
-    const status = statusView(sources);
+  #slow(sources: NotifySources): ReadonlyMap<string, readonly Condition[]> {
+    const status = sources.status();
     const seen = new Set<string>();
     const all = new Map<string, readonly Condition[]>();
     for (const upstream of this.#config.upstreams) {
@@ -297,6 +226,28 @@ export class AppNotify {
     }
     return all;
   }
+
+  /** What is wrong with this process itself. */
+  #ofProcess({ polling, reload, store }: NotifySources): readonly Condition[] {
+    const { clock } = this.#parts;
+    const conditions: Condition[] = [];
+    const offline = polling.offlineUpstreams(clock.wallNow());
+    if (offline > 0) {
+      const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
+      conditions.push({ kind: "offline", says });
+    }
+    const { successful, fault = "" } = reload.status;
+    if (!successful) {
+      const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
+      conditions.push({ kind: "config_refused", says });
+    }
+    const sinceMs = lostAtMs(store, clock);
+    if (sinceMs !== undefined) {
+      const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
+      conditions.push({ kind: "state_lost", says, sinceMs });
+    }
+    return conditions;
+  }
 }
 
 /** Of the page for people, without a slash at its end. */
@@ -315,26 +266,4 @@ function endingOf(
 ): readonly Condition[] {
   if (emptyAtMs === undefined || emptyAtMs - nowMs > NEAR_MS) return [];
   return [{ kind: "credit_ending", ...what, isNear: emptyAtMs - nowMs > ENDS_SOON_MS }];
-}
-
-/** What is wrong with this process itself. */
-function ofProcess(sources: ViewSources, replica: string | undefined): readonly Condition[] {
-  const { polling, reload, clock } = sources;
-  const conditions: Condition[] = [];
-  const offline = polling.offlineUpstreams(clock.wallNow());
-  if (offline > 0) {
-    const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
-    conditions.push({ kind: "offline", replica, says });
-  }
-  const { successful, fault = "" } = reload.status;
-  if (!successful) {
-    const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
-    conditions.push({ kind: "config_refused", replica, says });
-  }
-  const sinceMs = lostAtMs(sources);
-  if (sinceMs !== undefined) {
-    const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
-    conditions.push({ kind: "state_lost", replica, says, sinceMs });
-  }
-  return conditions;
 }

@@ -1,7 +1,5 @@
 import { totalmem } from "node:os";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  faultsOfKeys,
   closeProbes,
   type FaultOf,
   openProbes,
@@ -20,16 +18,13 @@ import type { Quotas } from "../core/budget/quotas.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { mostOf } from "../core/config/price.ts";
-import { healthIn } from "../core/fleet/fleet-status.ts";
-import type { Holdings } from "../core/fleet/holdings.ts";
-import type { Health } from "../core/poll/health.ts";
+import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
+import { type Health, SLOTS_UNTIL_UNKNOWN, UNKNOWN_HEALTH } from "../core/poll/health.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
-import { cronOf } from "../core/schedule/schedule.ts";
 import { keepNewest } from "../core/text/remembered.ts";
 import { usedUpWords } from "../core/status/credit-sentence.ts";
 import { quotaStanding } from "../core/status/quota-status.ts";
-import type { Gained } from "../engine/fleet/parts.ts";
 import type { Notifier } from "../engine/notify/notifier.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
@@ -48,8 +43,8 @@ export type PollingParts = TransportParts & {
   readonly quotas?: Quotas;
   readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
   readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
-  /** Tells what this replica may poll now; undefined where it polls all. */
-  readonly holdings: Pick<Holdings, "has"> | undefined;
+  /** The leader before this one left how it saw those upstreams that were not well, at that time. Wall clock. */
+  readonly before?: { readonly atMs: number; readonly seen: ReadonlyMap<string, SeenBefore> } | undefined;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
   readonly onBug: (error: unknown) => void;
@@ -57,15 +52,13 @@ export type PollingParts = TransportParts & {
 
 const TRY_AGAIN_MS = 5_000;
 const SETTLE_EVERY_MS = 5_000;
-/** Replicas read their clocks a little apart. */
-const SAME_PAUSE_MS = 1_000;
 /** A month of hours takes 29 kB, a week of one value ten, and fifty incidents as much. */
 const MOST_GONE = 500;
 
 /** Of an upstream that is not polled here now. */
 type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: Kept };
 
-/** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
+/** Polls the upstreams of the config. */
 export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
   readonly #supervisor: Supervisor;
@@ -78,23 +71,21 @@ export class AppPolling implements AsyncDisposable {
   #isSettling = false;
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()), bytesForWaiting(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
-  readonly #held = new Set<string>();
-  /** Something was heard of these upstreams that others were not told yet. */
-  readonly #untold = new Set<string>();
-  /** How another replica, or this one before its start, saw upstreams that have not been polled here since. */
-  readonly #seenBefore = new Map<string, SeenBefore>();
+  /** How an earlier process saw upstreams that have not been polled here since. */
+  readonly #seenBefore: Map<string, SeenBefore>;
   #config: Config;
-  /** The supervisor was given this one: with only those upstreams in it that are polled here. */
+  /** The supervisor was given this one: without the upstreams whose keys cannot be read yet. */
   #applied: Config;
-  /** Reloads and gains come one after the other. A loss waits for neither. */
+  /** Reloads come one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Nothing is polled until the first `apply` or `gain`. */
+  /** Nothing is polled until the first `apply`. */
   constructor(config: Config, parts: PollingParts) {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, ledger, pauses, log, store, holdings, onBug } = parts;
+    this.#seenBefore = new Map(parts.before?.seen);
+    const { clock, ledger, pauses, log, store, onBug } = parts;
     const configured = new Set(config.upstreams.map(({ name }) => name));
     // What left the config while nothing ran goes as by a reload, with the first `apply`.
     for (const name of store?.inAnIncident ?? []) {
@@ -110,7 +101,6 @@ export class AppPolling implements AsyncDisposable {
       ledger,
       pauses,
       triggers: cronTriggers(log),
-      holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
       healthOf: (upstream) => this.#healthBefore(upstream),
       judgeLarge: this.#largeAnswers.judge,
@@ -133,27 +123,18 @@ export class AppPolling implements AsyncDisposable {
     return this.#supervisor.conditionOf(upstream);
   }
 
-  /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
   recordOf(upstream: string): UpstreamRecord | undefined {
-    return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
+    return this.#records.get(upstream);
   }
 
-  /** All upstreams polled here, or those of which something was heard since this was asked last. */
-  toTell(isWhole: boolean): readonly Upstream[] {
-    const untold = new Set(this.#untold);
-    this.#untold.clear();
-    const { upstreams } = this.#applied;
-    return isWhole ? upstreams : upstreams.filter(({ name }) => untold.has(name));
-  }
-
-  /** Of the last poll, here or where it was polled before. */
-  lastPollAtMs(upstream: string): number | undefined {
-    return this.recordOf(upstream)?.history.lastPoll?.atMs ?? this.#seenBefore.get(upstream)?.lastPollAtMs;
-  }
-
-  /** Of who polled it before; undefined once it was polled here. */
-  bulletinBefore(upstream: string): string | undefined {
-    return this.#seenBefore.get(upstream)?.bulletin;
+  /** What the next leader must know of them: those that are not well, or are not known to be. */
+  get seen(): ReadonlyMap<string, SeenBefore> {
+    return new Map(
+      this.#applied.upstreams.flatMap((upstream) => {
+        const seen = this.#seenOf(upstream);
+        return seen === undefined ? [] : [[upstream.name, seen] as const];
+      }),
+    );
   }
 
   get inFlight(): number {
@@ -176,11 +157,9 @@ export class AppPolling implements AsyncDisposable {
     return turn;
   }
 
-  /** Probes for what is new in this config and polled here. All keys must be readable: the fleet may give us any upstream. */
+  /** Probes for what is new in this config. */
   async open(config: Config): Promise<Opened<Probes>> {
-    const keyFaults = this.#parts.holdings ? await faultsOfKeys(config.upstreams, this.#parts) : [];
-    if (keyFaults.length > 0) return { kind: "refused", faults: keyFaults };
-    const wanted = upstreamsToOpen(this.#partOf(config), this.#applied);
+    const wanted = upstreamsToOpen(config, this.#applied);
     const { probes, faults } = await openProbes(wanted, this.#probeParts);
     if (faults.length === 0) return { kind: "opened", what: probes };
     await closeProbes(probes);
@@ -192,11 +171,7 @@ export class AppPolling implements AsyncDisposable {
   apply(config: Config, probes: Probes): void {
     this.#config = config;
     const known = new Set(this.#applied.upstreams.map(({ name }) => name));
-    const part = this.#partOf(config);
-    const polled = part.upstreams.filter(({ name }) => known.has(name) || probes.has(name));
-    const names = new Set(polled.map(({ name }) => name));
-    // Lost while its probe was opened.
-    for (const [name, probe] of probes) if (!names.has(name)) void probe.close();
+    const polled = config.upstreams.filter(({ name }) => known.has(name) || probes.has(name));
     this.#applied = { ...config, upstreams: polled };
     this.#supervisor.apply(this.#applied, probes);
     for (const { name, schedule } of polled) {
@@ -207,41 +182,13 @@ export class AppPolling implements AsyncDisposable {
     this.#dropRecords();
   }
 
-  /** Resolves when they are polled; some may be lost again meanwhile. */
-  gain(gained: readonly Gained[]): Promise<void> {
-    for (const { upstream, view } of gained) {
-      this.#held.add(upstream);
-      if (view !== undefined) this.#seenBefore.set(upstream, view);
-    }
-    return this.exclusively(async () => {
-      // Thousands come in batches: other work gets a turn between them.
-      await nextTurn();
-      const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
-      const { probes, faults } = await openProbes(wanted, this.#probeParts);
-      if (this.#parts.stopping.aborted) return closeProbes(probes);
-      this.apply(this.#config, probes);
-      this.#countMissed(gained);
-      if (faults.length > 0) void this.#tryAgain(faults);
-    });
-  }
-
-  /** Another replica heard that this upstream wants a pause. */
-  pause(upstream: string, forMs: number): void {
-    const { pauses, clock } = this.#parts;
-    // It may be our own: told again, it would go round for ever.
-    if (pauses === undefined || pauses.untilMs(upstream) >= clock.now() + forMs - SAME_PAUSE_MS) return;
-    if (this.#applied.upstreams.some(({ name }) => name === upstream))
-      this.#supervisor.pause(upstream, forMs);
-    else pauses.pause(upstream, forMs);
-  }
-
-  /** Polls in flight end, or are cut off at once. Resolves when the last of them is over. */
-  async drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
-    for (const upstream of upstreams) this.#held.delete(upstream);
-    this.#applied = this.#partOf(this.#applied);
-    await this.#supervisor.drop(upstreams, how);
-    // Their series end with their last poll. What was gained back meanwhile goes on.
-    this.#dropRecords();
+  /** Polls all whose keys can be read. Whoever leads does not stand aside for one that cannot: it is tried again. */
+  async begin(): Promise<void> {
+    const wanted = upstreamsToOpen(this.#config, this.#applied);
+    const { probes, faults } = await openProbes(wanted, this.#probeParts);
+    if (this.#parts.stopping.aborted) return closeProbes(probes);
+    this.apply(this.#config, probes);
+    if (faults.length > 0) void this.#tryAgain(faults);
   }
 
   /** Polls in flight may end. */
@@ -266,14 +213,18 @@ export class AppPolling implements AsyncDisposable {
     this.#gone.delete(name);
     const restored = gone ?? store?.restored(name);
     const nowMs = clock.wallNow();
-    const elsewhere = this.#seenBefore.get(name);
-    const before = elsewhere ?? (restored && seenLast(restored, schedule.longestGapMs));
-    if (before !== undefined) this.#seenBefore.set(name, before);
     const own = restored?.incidents ?? [];
+    const ownLastMs = restored?.polls.at(-1)?.atMs;
+    const wasElsewhere = gone === undefined && (this.#parts.before?.atMs ?? 0) > (ownLastMs ?? 0);
+    const elsewhere = wasElsewhere ? this.#seenBefore.get(name) : undefined;
+    const before = wasElsewhere ? elsewhere : restored && seenLast(restored, schedule.longestGapMs);
+    if (before === undefined) this.#seenBefore.delete(name);
+    else this.#seenBefore.set(name, before);
     const incidents = seenUntil(
       elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
-      before?.lastPollAtMs,
-      nowMs,
+      before?.lastPollAtMs ?? ownLastMs,
+      // Another process saw that it was over, and nobody knows since when.
+      wasElsewhere && elsewhere === undefined ? Infinity : nowMs,
       schedule.longestGapMs,
     );
     const sinceMs = this.#healthBefore(name) && before?.sinceMs;
@@ -293,7 +244,8 @@ export class AppPolling implements AsyncDisposable {
   /** What nobody has looked at for long begins as unknown. */
   #healthBefore(upstream: string): Health | undefined {
     const before = this.#seenBefore.get(upstream);
-    return before && this.#parts.clock.wallNow() <= before.knownUntilMs ? healthIn(before) : undefined;
+    if (before === undefined || this.#parts.clock.wallNow() > before.knownUntilMs) return undefined;
+    return { ...UNKNOWN_HEALTH, state: before.state, isUp: before.isUp };
   }
 
   #judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
@@ -317,7 +269,6 @@ export class AppPolling implements AsyncDisposable {
     const { clock, log, store, notifier } = this.#parts;
     return [
       new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
-      { record: () => void this.#untold.add(name) },
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
     ];
@@ -340,13 +291,11 @@ export class AppPolling implements AsyncDisposable {
 
   #dropRecords(): void {
     const names = new Set(this.#applied.upstreams.map(({ name }) => name));
-    for (const name of this.#seenBefore.keys()) if (!this.#held.has(name)) this.#seenBefore.delete(name);
-    const configured = new Set(this.#config.upstreams.map(({ name }) => name));
     for (const [name, record] of this.#records) {
       if (names.has(name)) continue;
       this.#records.delete(name);
-      // Where it is in the config still, another replica watches it.
-      if (!configured.has(name)) record.record({ kind: "unwatched" });
+      this.#seenBefore.delete(name);
+      record.record({ kind: "unwatched" });
       const { incidents, lastPolls, lastPoll, kept } = record.history;
       const lastWatching = lastPolls.findLast(({ outcome }) => isWatching(outcome));
       const polls = [lastWatching, lastPoll].filter((poll) => poll !== undefined);
@@ -359,33 +308,37 @@ export class AppPolling implements AsyncDisposable {
     this.#network.keep(this.#applied.upstreams);
   }
 
-  #partOf(config: Config): Config {
-    if (this.#parts.holdings === undefined) return config;
-    return { ...config, upstreams: config.upstreams.filter(({ name }) => this.#held.has(name)) };
-  }
-
-  #countMissed(gained: readonly Gained[]): void {
-    const nowMs = this.#parts.clock.wallNow();
-    const schedules = new Map(this.#applied.upstreams.map(({ name, schedule }) => [name, schedule]));
-    for (const { upstream, unheldMs } of gained) {
-      const schedule = schedules.get(upstream);
-      if (schedule === undefined || unheldMs === undefined) continue;
-      const missed = cronOf(schedule).countBetween(nowMs - unheldMs, nowMs);
-      if (missed > 0) this.#supervisor.missed(upstream, missed);
-    }
+  #seenOf(upstream: Upstream): SeenBefore | undefined {
+    const { name, budgets, schedule } = upstream;
+    const { clock, ledger } = this.#parts;
+    const history = this.#records.get(name)?.history;
+    if (history === undefined) return undefined;
+    const { health, pausedUntilMs } = this.#supervisor.conditionOf(upstream);
+    const newest = history.newestIncident;
+    const incident = newest?.endedAtMs === undefined ? newest : undefined;
+    if (incident === undefined && (health.state === "up" || health.state === "unknown")) return undefined;
+    const restraint = ledger.restraint(budgets);
+    const lastPollAtMs = history.lastPoll?.atMs ?? this.#seenBefore.get(name)?.lastPollAtMs;
+    // Who is asked for silence, or for few polls, does not know less by that.
+    const slots = SLOTS_UNTIL_UNKNOWN * (restraint.isYielding ? YIELD_KEEPS_ONE_IN : 1);
+    const budgetUntilMs = restraint.pausedUntilMs - clock.now() + clock.wallNow();
+    const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs, budgetUntilMs);
+    return {
+      state: health.state,
+      isUp: health.isUp,
+      sinceMs: history.sinceMs,
+      lastPollAtMs,
+      knownUntilMs: askedUntilMs + slots * schedule.longestGapMs,
+      incident,
+    };
   }
 
   /** One unreadable key does not stop the other upstreams. */
   async #tryAgain(faults: readonly FaultOf[]): Promise<void> {
     const { log, clock, stopping } = this.#parts;
-    log.error(
-      { faults: faults.map(({ fault }) => fault) },
-      "cannot poll all upstreams from the fleet, trying again",
-    );
+    log.error({ faults: faults.map(({ fault }) => fault) }, "cannot poll all upstreams, trying again");
     await clock.sleep(TRY_AGAIN_MS, stopping);
-    const still = faults.filter(({ upstream }) => this.#held.has(upstream));
-    if (stopping.aborted || still.length === 0) return;
-    await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined, view: undefined })));
+    if (!stopping.aborted) await this.exclusively(() => this.begin());
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AppPolling } from "./polling.ts";
-import { textOf, type TransportParts } from "./probes.ts";
+import { faultsOfKeys, textOf, type TransportParts } from "./probes.ts";
 import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { loadInThread } from "./load-thread.ts";
@@ -7,7 +7,7 @@ import { secretVariables } from "../config/read/secrets.ts";
 import type { ReloadStatus } from "../core/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
-import { type Proof, prove } from "../core/proof/proof.ts";
+import type { Proof } from "../core/proof/proof.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { changesBetween, type Named, namedTexts } from "../core/text/changes.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
@@ -16,8 +16,8 @@ import type { Logger } from "../adapters/log/logger.ts";
 export type ReloadParts = TransportParts & {
   readonly configPath: string;
   readonly withdraw: (variables: readonly string[]) => void;
-  readonly ledger: RunningLedger;
-  readonly polling: AppPolling;
+  /** Undefined while another process leads. */
+  readonly life: () => { readonly ledger: RunningLedger; readonly polling: AppPolling } | undefined;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
   /** Called once another config runs. */
@@ -30,10 +30,6 @@ export type LoadedConfig = Pick<
   Loading & { kind: "loaded" },
   "config" | "shown" | "proof" | "digest" | "parts"
 >;
-
-/** The proof of a config holds for its own sizes only. */
-const UNTIL_A_RESTART =
-  "cannot reload before a restart, as fleet.replicas and fleet.reserve stay as they are";
 
 /** Parse, prove, build, then swap in one step: on any fault the old config keeps running, untouched. */
 export class AppReload implements AsyncDisposable {
@@ -129,44 +125,47 @@ export class AppReload implements AsyncDisposable {
   }
 
   async #swap(loaded: Loading): Promise<readonly string[]> {
-    const { environment, withdraw, polling, log } = this.#parts;
+    const { environment, withdraw, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
-    const config = withFleetSizesOf(this.#config, loaded.config);
+    const { config, proof } = loaded;
     withdraw(secretVariables(config, environment));
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
-    const proof = hasSizesOf(config, loaded.config) ? loaded.proof : prove(config);
-    if (proof.faults.length > 0) {
-      return proof.faults.map(({ message }) => `${UNTIL_A_RESTART}: ${message}`);
-    }
-    const faults = await polling.exclusively(() => this.#change(config, proof));
+    const faults = await this.#change(config, proof);
     if (faults.length > 0) return faults;
     this.#shown = loaded.shown;
     log.level = config.log.level;
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
-    this.#tellFleetSizes(loaded.config);
     this.#parts.onChanged(this.#config);
     return [];
   }
 
-  #tellFleetSizes(wanted: Config): void {
-    if (hasSizesOf(this.#config, wanted)) return;
-    this.#parts.log.warn(
-      { running: sizesOf(this.#config), wanted: sizesOf(wanted) },
-      "fleet.replicas and fleet.reserve stay as they were until a restart, the rest is reloaded",
-    );
+  async #change(config: Config, proof: Proof): Promise<readonly string[]> {
+    const { life } = this.#parts;
+    const { ledger, polling } = life() ?? {};
+    // Whoever stands by may lead at any moment.
+    if (polling === undefined) {
+      const faults = await faultsOfKeys(config.upstreams, this.#parts);
+      if (faults.length > 0) return faults;
+    }
+    const change = async (): Promise<readonly string[]> => {
+      const opened = await polling?.open(config);
+      if (opened?.kind === "refused") return opened.faults;
+      // Nothing below waits: a scrape sees the old config or the new one, never both.
+      ledger?.change(config);
+      if (opened !== undefined) polling?.apply(config, opened.what);
+      this.#config = config;
+      this.#proof = proof;
+      return [];
+    };
+    return polling === undefined ? change() : polling.exclusively(change);
   }
 
-  async #change(config: Config, proof: Proof): Promise<readonly string[]> {
-    const { ledger, polling } = this.#parts;
-    const opened = await polling.open(config);
-    if (opened.kind === "refused") return opened.faults;
-    // Nothing below waits: a scrape sees the old config or the new one, never both.
-    ledger.change(config);
-    polling.apply(config, opened.what);
-    this.#config = config;
-    this.#proof = proof;
-    return [];
+  /** No reload comes between: what is built for this config runs with it. */
+  exclusively<Result>(act: (config: Config) => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(() => act(this.#config));
+    this.#turn = turn.catch(() => {});
+    return turn;
   }
 }
 
@@ -184,35 +183,17 @@ function changesOf(before: Config, after: Config): readonly string[] {
   );
 }
 
-function sizesOf({ fleet }: Config): object | undefined {
-  return fleet && { replicas: fleet.replicas, reserve: fleet.reserve };
-}
-
-function hasSizesOf(running: Config, wanted: Config): boolean {
-  return JSON.stringify(sizesOf(running)) === JSON.stringify(sizesOf(wanted));
-}
-
-/**
- * By its sizes a fleet divides each budget: they stay, as what was taken by the old division may still count. The
- * rest is taken, so that a fleet that is scaled does not run on old configs until the last restart.
- */
-function withFleetSizesOf({ fleet: running }: Config, wanted: Config): Config {
-  if (running === undefined || wanted.fleet === undefined) return wanted;
-  const { replicas, reserve } = running;
-  return { ...wanted, fleet: { ...wanted.fleet, replicas, reserve } };
-}
-
 /** The keys that stay as they are until a restart, and what of a config they are. */
-const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unknown, but?: string])[] = [
+const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unknown])[] = [
   ["web.listen", ({ web }) => web.listen],
   ["web.probe_listen", ({ web }) => web.probeListen],
   ["web.config_file", ({ web }) => web.configFile],
-  ["fleet", ({ fleet }) => fleet, ", but for replicas and reserve"],
+  ["fleet", ({ fleet }) => fleet],
   ["state.path", ({ state }) => state?.path],
 ];
 
 function whatCannotChange(running: Config, wanted: Config): readonly string[] {
   return FIXED.filter(
     ([, valueIn]) => JSON.stringify(valueIn(running)) !== JSON.stringify(valueIn(wanted)),
-  ).map(([key, , but = ""]) => `cannot reload: ${key} must stay as it is until a restart${but}`);
+  ).map(([key]) => `cannot reload: ${key} must stay as it is until a restart`);
 }

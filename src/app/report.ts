@@ -12,7 +12,7 @@ import { type ReportFormat } from "../core/report/formats.ts";
 import { reportPage } from "../http/page/report-page.ts";
 
 export type ReportQuestion = {
-  /** State files: of a fleet, one for each replica that has polled them. */
+  /** State files: of a fleet, one for each process that has polled them. */
   readonly paths: readonly string[];
   readonly upstreams: readonly Reported[];
   readonly asked: Asked;

@@ -4,13 +4,10 @@ import type { AppReload } from "./reload.ts";
 import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
 import { WHY } from "../core/budget/concern.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
-import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
-import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
 import type { QuotaKey } from "../core/budget/quota.ts";
-import type { Budget, Config, Fleet, Upstream } from "../core/config/config.ts";
+import type { Budget, Config } from "../core/config/config.ts";
 import { UNITS_OF_MONEY } from "../core/config/price.ts";
-import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
 import type { StateStore } from "../core/history/state.ts";
 import type {
@@ -28,20 +25,27 @@ import type { BudgetStatus, Status } from "../core/status/status.ts";
 import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { Notifier } from "../engine/notify/notifier.ts";
-import { DAY_MS, SECOND_MS } from "../core/time/duration.ts";
+import { DAY_MS } from "../core/time/duration.ts";
 import { VERSION } from "../version.ts";
 
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */
 export type ViewSources = {
   readonly clock: Clock;
   readonly startedAtMs: () => number;
-  readonly ledger: RunningLedger;
-  readonly store: StateStore | undefined;
-  readonly fleet: AppFleet | undefined;
-  readonly polling: ShownPolling;
-  readonly notifier: Pick<Notifier, "snapshots">;
+  /** Undefined while another process leads. */
+  life(): Life | undefined;
+  /** Undefined without one. */
+  fleet?(): Pick<AppFleet, "snapshot" | "status"> | undefined;
   readonly reload: Pick<AppReload, "config" | "proof" | "status">;
   isReady(): boolean;
+};
+
+/** What polls, and all that follows from its polls. */
+type Life = {
+  readonly ledger: RunningLedger;
+  readonly store: StateStore | undefined;
+  readonly polling: ShownPolling;
+  readonly notifier: Pick<Notifier, "snapshots">;
 };
 
 type ShownPolling = Pick<
@@ -51,19 +55,23 @@ type ShownPolling = Pick<
 
 /** Each upstream and each budget is read when its turn comes: what left the config by then is left out. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
-  const { polling, store, fleet, reload } = sources;
+  const { reload, clock } = sources;
   const { config } = reload;
-  const viewOf = budgetViews(config, sources, sources.clock.wallNow());
+  const life = sources.life();
+  const viewOf = life && budgetViews(config, sources, life, clock.wallNow());
   return {
-    upstreams: upstreamViews(config, sources),
-    budgets: Iterator.from(config.budgets)
-      .map(viewOf)
-      .filter((view) => view !== undefined),
-    stateStoreUp: store?.isUp,
-    stateLostAtMs: lostAtMs(sources),
-    offlineUpstreams: polling.offlineUpstreams(sources.clock.wallNow()),
-    fleet: fleet?.snapshot(),
-    receivers: sources.notifier.snapshots,
+    upstreams: life === undefined ? [] : upstreamViews(config, sources, life.polling),
+    budgets:
+      viewOf === undefined
+        ? []
+        : Iterator.from(config.budgets)
+            .map(viewOf)
+            .filter((view) => view !== undefined),
+    stateStoreUp: life?.store?.isUp,
+    stateLostAtMs: lostAtMs(life?.store, clock),
+    offlineUpstreams: life?.polling.offlineUpstreams(clock.wallNow()),
+    fleet: sources.fleet?.()?.snapshot,
+    receivers: life?.notifier.snapshots ?? [],
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
     startedAtMs: sources.startedAtMs(),
@@ -71,14 +79,15 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
 }
 
 /** What a day ago was lost is no news. */
-export function lostAtMs({ store, clock }: ViewSources): number | undefined {
+export function lostAtMs(store: StateStore | undefined, clock: Clock): number | undefined {
   const atMs = store?.lostAtMs;
   return atMs !== undefined && Math.abs(clock.wallNow() - atMs) < DAY_MS ? atMs : undefined;
 }
 
 function* upstreamViews(
   config: Config,
-  { polling, clock, reload }: ViewSources,
+  { clock, reload }: ViewSources,
+  polling: ShownPolling,
 ): Generator<UpstreamSnapshot> {
   const { latenessMs } = reload.proof;
   for (const upstream of config.upstreams) {
@@ -99,29 +108,33 @@ function* upstreamViews(
 }
 
 export function statusView(sources: ViewSources): Status {
-  const { polling, store, reload } = sources;
+  const { reload, clock } = sources;
   const { config } = reload;
-  const nowMs = sources.clock.wallNow();
+  const life = sources.life();
+  const fleet = sources.fleet?.()?.status;
+  const { polling, store } = life ?? {};
+  const nowMs = clock.wallNow();
   const upstreams = new Map(config.upstreams.map((upstream) => [upstream.name, upstream]));
   const polled = (name: string): Polled | undefined => {
-    const [upstream, record] = [upstreams.get(name), polling.recordOf(name)];
-    return upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
+    const [upstream, record] = [upstreams.get(name), polling?.recordOf(name)];
+    return polling && upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
   };
   const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const viewOf = budgetViews(config, sources, nowMs);
+  const viewOf = life && budgetViews(config, sources, life, nowMs);
   const shown = new Map<string, BudgetStatus | undefined>();
   const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
-    const view = budget && viewOf(budget);
-    return view && budgetStatusOf(budget, view, config.fleet, nowMs);
+    const view = budget && viewOf?.(budget);
+    return view && budgetStatusOf(budget, view, nowMs);
   };
   return {
     version: VERSION,
     startedAtMs: sources.startedAtMs(),
     nowMs,
-    ready: sources.isReady(),
-    offline: polling.offlineUpstreams(nowMs) > 0,
+    ready: sources.isReady() && (life !== undefined || fleet?.isLeading === false),
+    fleet,
+    offline: (polling?.offlineUpstreams(nowMs) ?? 0) > 0,
     stateStoreUp: store?.isUp,
-    stateLostAtMs: lostAtMs(sources),
+    stateLostAtMs: lostAtMs(store, clock),
     lastReload: reload.status,
     upstreams: {
       *[Symbol.iterator]() {
@@ -136,14 +149,14 @@ export function statusView(sources: ViewSources): Status {
       return found && factsOf(found, nowMs);
     },
     columns: (name, range) =>
-      polling.recordOf(name)?.history.columns(range, nowMs) ?? {
+      polling?.recordOf(name)?.history.columns(range, nowMs) ?? {
         columnMs: range.columnMs,
         columns: [],
         areQuantiles: false,
       },
-    incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
+    incidentsOf: (name) => polling?.recordOf(name)?.history.incidents ?? [],
     valueHistory: (name, value) => {
-      const points = polling.recordOf(name)?.history.values.points(value) ?? [];
+      const points = polling?.recordOf(name)?.history.values.points(value) ?? [];
       return points.map(({ atMs, value: of }) => ({ atMs, value: of }));
     },
     budgets: [...budgets.keys()],
@@ -155,67 +168,36 @@ export function statusView(sources: ViewSources): Status {
   };
 }
 
-type ColumnSources = Pick<ViewSources, "clock" | "polling"> & {
-  readonly store: Pick<StateStore, "columns"> | undefined;
+type ColumnSources = Pick<ViewSources, "clock"> & {
+  life():
+    | {
+        readonly store: Pick<StateStore, "columns"> | undefined;
+        readonly polling: Pick<ShownPolling, "recordOf">;
+      }
+    | undefined;
 };
 
 /** Of a range longer than a day, the hours in memory tell as much, unless it is longer than they are kept. */
 export async function columnsInFile(
-  { clock, store, polling }: ColumnSources,
+  sources: ColumnSources,
   upstream: string,
   range: Range,
 ): Promise<Columns | undefined> {
-  if ((range.lengthMs > DAY_MS && range.columnMs < DAY_MS) || polling.recordOf(upstream) === undefined)
+  const { polling, store } = sources.life() ?? {};
+  if ((range.lengthMs > DAY_MS && range.columnMs < DAY_MS) || polling?.recordOf(upstream) === undefined)
     return undefined;
-  return store?.columns({ upstream, ...spanOf(range, clock.wallNow()), columnMs: range.columnMs });
-}
-
-/** How this replica sees these upstreams, if it polls them, in short: it tells the other replicas. */
-export function* fleetViews(
-  upstreams: Iterable<Upstream>,
-  polling: AppPolling,
-  ledger: RunningLedger,
-  clock: Clock,
-  bulletinOf: (upstream: string) => string | undefined,
-): Generator<readonly [string, Omit<FleetView, "vantage">]> {
-  const aheadMs = clock.wallNow() - clock.now();
-  for (const upstream of upstreams) {
-    const { name, budgets, schedule } = upstream;
-    const history = polling.recordOf(name)?.history;
-    if (history === undefined) continue;
-    const { health, pausedUntilMs } = polling.conditionOf(upstream);
-    const restraint = ledger.restraint(budgets);
-    const lastPollAtMs = polling.lastPollAtMs(name);
-    // Who is asked for silence, or for few polls, does not know less by that.
-    const slots = SLOTS_UNTIL_UNKNOWN * (restraint.isYielding ? YIELD_KEEPS_ONE_IN : 1);
-    const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs, restraint.pausedUntilMs + aheadMs);
-    // Rounded: the two clocks are read a little apart, and what has not changed is not told again.
-    const knownUntilMs = Math.ceil((askedUntilMs + slots * schedule.longestGapMs) / SECOND_MS) * SECOND_MS;
-    const newest = history.newestIncident;
-    const view = {
-      state: health.state,
-      isUp: health.isUp,
-      sinceMs: history.sinceMs,
-      lastPollAtMs,
-      lastDurationMs: history.lastPoll && Math.round(history.lastPoll.durationMs),
-      knownUntilMs,
-      incident: newest?.endedAtMs === undefined ? newest : undefined,
-      bulletin: bulletinOf(name),
-    };
-    yield [name, view];
-  }
+  return store?.columns({ upstream, ...spanOf(range, sources.clock.wallNow()), columnMs: range.columnMs });
 }
 
 /** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */
 function budgetViews(
   config: Config,
-  { ledger, clock, fleet, polling, reload }: ViewSources,
+  { clock, reload }: ViewSources,
+  { ledger, polling }: Life,
   nowMs: number,
 ): (budget: Budget) => BudgetSnapshot | undefined {
   const proofs = new Map(reload.proof.budgets.map((proof) => [proof.budget, proof]));
-  const replicas = config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1;
-  const ownQuota = (quota: QuotaKey, proof: QuotaProof): OwnQuota =>
-    ownQuotaOf(ledger, quota, proof, replicas, nowMs);
+  const ownQuota = (quota: QuotaKey, proof: QuotaProof): OwnQuota => ownQuotaOf(ledger, quota, proof, nowMs);
   // All upstreams are asked for theirs, and many pages show no budget.
   let advertised: ReturnType<typeof advertisedQuotas> | undefined;
   return ({ name }) => {
@@ -248,21 +230,14 @@ function budgetViews(
 
 type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: QuotaForecast["burns"] };
 
-/** In a fleet, what all replicas have used of it counts. */
-function ownQuotaOf(
-  ledger: RunningLedger,
-  quota: QuotaKey,
-  proof: QuotaProof,
-  replicas: number,
-  nowMs: number,
-): OwnQuota {
+function ownQuotaOf(ledger: RunningLedger, quota: QuotaKey, proof: QuotaProof, nowMs: number): OwnQuota {
   const { quotas } = ledger;
   const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
   const { used = 0, buckets } = quotas.of(quota.budget, quota.of);
   const aheadMs = nowMs - quotas.calendar.now();
   // It ends where one more request of the dearest has no room.
   const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
-  const burns = quotaBurns({ ...proof.quota, most }, { used, buckets, replicas }, nowMs - aheadMs);
+  const burns = quotaBurns({ ...proof.quota, most }, { used, buckets }, nowMs - aheadMs);
   const standing = quotaStanding(quotas, quota, proof, nowMs);
   return {
     standing: standing && { ...standing, forecast: proof.scheduled / unit },
@@ -291,19 +266,13 @@ function advertisedQuotas(
   return byBudget;
 }
 
-function budgetStatusOf(
-  budget: Budget,
-  view: BudgetSnapshot,
-  fleet: Fleet | undefined,
-  nowMs: number,
-): BudgetStatus {
+function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
   const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend } = view;
   const ours: Partial<Record<QuotaName, QuotaSnapshot | undefined>> = { own: quota, spend };
   return {
     name: budget.name,
     share: budget.share,
     rates: view.rates,
-    ...(fleet?.mode === "everywhere" && { isPart: true }),
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: view.advertisedLimits.map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,

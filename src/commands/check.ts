@@ -8,7 +8,6 @@ import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load, type RequestLine } from "../config/load.ts";
 import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
-import type { ProofGroup } from "../core/proof/proof.ts";
 import type { CommandIo } from "./loading.ts";
 import { type ToldDown, toldDown } from "../core/proof/told-down.ts";
 import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
@@ -27,8 +26,6 @@ export type CheckReport = {
   readonly warnings: readonly Fault[];
   /** Empty where too much is wrong to have any numbers. */
   readonly budgets: readonly BudgetProof[];
-  /** In `shard`: each is polled by one replica. */
-  readonly groups: readonly ProofGroup[];
   /** A daemon with this state file has learned these windows of limits that do not tell them, by budget. */
   readonly learned: Readonly<Record<string, readonly string[]>>;
   /** How often each request is sent at most that may do or cost something. */
@@ -49,7 +46,7 @@ export async function check(options: CheckOptions): Promise<number> {
     loading.kind === "refused" ? loading.faults : secrets ? stateFaults(loading.config, file) : [];
   const isLoaded = loading.kind === "loaded" && faults.length === 0;
   const warnings = isLoaded ? loading.warnings : [];
-  const { budgets, groups } = loading.proof ?? { budgets: [], groups: [] };
+  const { budgets } = loading.proof ?? { budgets: [] };
   const learned = isLoaded ? learnedIn(loading.config) : {};
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
@@ -59,7 +56,7 @@ export async function check(options: CheckOptions): Promise<number> {
     for (const warning of some) out(`\nwarning: ${formatFault(warning)}\n`);
   };
   if (json) {
-    const proven = { budgets, groups, learned, unsafe, costs, toldDown: told, requests };
+    const proven = { budgets, learned, unsafe, costs, toldDown: told, requests };
     const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;

@@ -3,24 +3,15 @@ import { formatPercentage } from "../core/text/percent.ts";
 import { formatUnits } from "../core/config/price.ts";
 import { counted } from "../core/exchange/json-value.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
-import type { Proof, ProofGroup } from "../core/proof/proof.ts";
+import type { Proof } from "../core/proof/proof.ts";
 import type { ToldDown } from "../core/proof/told-down.ts";
 import { listing } from "../core/text/listing.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
-export function proofTable({ budgets, groups }: Pick<Proof, "budgets" | "groups">): string {
-  return [...budgets.map(block), ...(groups.length > 0 ? [groupsBlock(groups)] : [])].join("\n");
-}
-
-/** Of a fleet that divides them. */
-function groupsBlock(groups: readonly ProofGroup[]): string {
-  const rows = groups.map(({ budgets, upstreams, pollsPerSecond }) => {
-    const demand = `${Number(pollsPerSecond.toPrecision(3))} polls a second`;
-    return `  ${demand.padEnd(24)}  ${counted(upstreams.length, "upstream")} on ${budgets.join(", ")}`;
-  });
-  return [title("groups, each polled by one replica"), ...rows, ""].join("\n");
+export function proofTable({ budgets }: Pick<Proof, "budgets">): string {
+  return budgets.map(block).join("\n");
 }
 
 /** The request of each upstream, so that nobody is surprised by what is asked of whom. */
@@ -60,7 +51,6 @@ function block(proof: BudgetProof): string {
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
     ...turnsLines(proof),
     `  restart   ${restart(proof.coldStart)}`,
-    ...partLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
     ...(proof.spend === undefined ? [] : [`  spend     ${quotaLine(proof.spend)}`]),
     `  forecast  ${inThousands(Math.ceil(proof.requestsPer30d), " ")} requests in 30d`,
@@ -140,18 +130,6 @@ function restart({ rule, waitMs }: BudgetProof["coldStart"]): string {
   return rule === "pace_gap"
     ? `waits one pace gap, ${readable(waitMs)}: a predecessor's requests and ours fit the limit together`
     : `waits ${readable(waitMs)}, until a predecessor's requests are no longer counted`;
-}
-
-/** Where each replica polls everything. */
-function partLines(rates: readonly RateProof[]): readonly string[] {
-  const parts = rates.flatMap(({ rate, cap, part }) =>
-    part === undefined
-      ? []
-      : [`${cap} of ${part.whole} in any ${rate.label}, ${part.withoutRedis} while Redis is away`],
-  );
-  const [first] = rates;
-  if (parts.length === 0) return [];
-  return [`  part      for each of ${first?.part?.replicas ?? 1} replicas ${parts.join("; ")}`];
 }
 
 function quotaLine({ quota, scheduled, spentEarly, currency }: QuotaProof): string {

@@ -1,15 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { type FleetMode, LINK_LABEL, type Upstream, type Web } from "../core/config/config.ts";
+import { LINK_LABEL, type Upstream, type Web } from "../core/config/config.ts";
 import { escapeText } from "../core/text/escape.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { AS_SHIPPED, faultsOfShape, optionsOf, quoted, type Shape, shaped } from "./shape.ts";
 
 const ONE_PROCESS = new URL("../../config/prometheus/rules.yml", import.meta.url);
-const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
-  shard: new URL("../../config/prometheus/rules-shard.yml", import.meta.url),
-  everywhere: new URL("../../config/prometheus/rules-everywhere.yml", import.meta.url),
-};
+const OF_FLEET = new URL("../../config/prometheus/rules-fleet.yml", import.meta.url);
 
 /** Each alert has these lines, and ends with the second. */
 const SEVERITY = /^( *)severity: .+$/m;
@@ -18,14 +15,14 @@ const RUNBOOK_URL = /^( *)runbook_url: .*(?:\n\1 +.*)*$/m;
 const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
 
 /**
- * Prints the Prometheus rules that fit this config: they read metrics, so of the config only the mode of the fleet and the
+ * Prints the Prometheus rules that fit this config: they read metrics, so of the config only whether it is a fleet's and the
  * names of labels and links matter.
  */
 export async function rules(options: CommandIo & LinkOptions & Partial<Shape>): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
   const { fleet, upstreams, web } = loaded.config;
-  const text = await readFile(fleet === undefined ? ONE_PROCESS : OF_FLEET[fleet.mode], "utf8");
+  const text = await readFile(fleet === undefined ? ONE_PROCESS : OF_FLEET, "utf8");
   const scheme = (await hasTls(web)) ? "https" : "http";
   const named = (of: (upstream: Upstream) => object | undefined): readonly string[] =>
     [...new Set(upstreams.flatMap((upstream) => Object.keys(of(upstream) ?? {})))].toSorted();

@@ -113,7 +113,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const around = await openAround(parts, file, options, placed);
   const { general, budgets } = parts;
   const upstreams = [...parts.upstreams.values()];
-  const proof = prove({ budgets, upstreams: distinct(upstreams), fleet: general?.fleet });
+  const proof = prove({ budgets, upstreams: distinct(upstreams) });
   const about = (findings: readonly Finding[]): readonly Complaint[] =>
     findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
 

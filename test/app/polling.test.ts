@@ -3,13 +3,13 @@ import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { closeProbes } from "../../src/app/probes.ts";
-import { fleetViews } from "../../src/app/views.ts";
 import { Quotas } from "../../src/core/budget/quotas.ts";
 import type { Budget, Upstream } from "../../src/core/config/config.ts";
 import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import type { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
+import type { SeenBefore } from "../../src/core/history/incidents.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
 import type { Probe } from "../../src/core/poll/ports.ts";
 import { type Incident, pollStatusOf } from "../../src/core/status/status.ts";
@@ -17,7 +17,6 @@ import {
   sampleAdvice,
   sampleBudget,
   sampleConfig,
-  sampleFleetView,
   samplePoll,
   sampleSchedule,
   sampleUpstream,
@@ -27,6 +26,7 @@ import { VirtualClock } from "../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const mute = (): void => {};
+const UPSTREAM = sampleUpstream({ name: "ai" });
 
 type Opened = {
   readonly polling: AppPolling;
@@ -45,15 +45,18 @@ type World = {
   /** What the state file has of upstreams in an incident, by default of one. */
   readonly left?: (nowMs: number) => RestoredUpstream;
   readonly leftNames?: readonly string[];
+  /** By the leader before. */
+  readonly seen?: (nowMs: number) => Readonly<Record<string, SeenBefore>>;
   /** In place of one that only reads. */
   readonly file?: Pick<StateBench, "clock"> & { readonly store: StateStore };
 };
 
 function opened({
-  upstreams = [sampleUpstream({ name: "ai" })],
+  upstreams = [UPSTREAM],
   budgets = [sampleBudget()],
   left,
   leftNames = ["email"],
+  seen,
   file,
 }: World = {}): Opened {
   const clock = file?.clock ?? new VirtualClock();
@@ -76,6 +79,8 @@ function opened({
     },
     recorderOf: (name) => ({ record: ({ kind }) => void told.push([name, kind]) }),
   };
+  const nowMs = clock.wallNow();
+  const before = seen && { atMs: nowMs - 5_000, seen: new Map(Object.entries(seen(nowMs))) };
   const quotas = new Quotas(clock);
   const ledger = new LocalLedger(config, clock, quotas);
   const pauses = new UpstreamPauses(clock, undefined, (name) => void told.push([name, "paused"]));
@@ -97,7 +102,7 @@ function opened({
     pauses,
     quotas,
     store: file?.store ?? store,
-    holdings: { has: () => true },
+    before,
     stopping: new AbortController().signal,
     onBug: (bug) => {
       throw bug;
@@ -106,9 +111,17 @@ function opened({
   return { polling, clock, ledger, told, environment, errors, quotas, details };
 }
 
-const NO_BULLETIN = (): undefined => undefined;
+async function comes(polling: AppPolling, upstreams: readonly Upstream[]): Promise<void> {
+  const config = sampleConfig({ upstreams });
+  const opening = await polling.open(config);
+  if (opening.kind === "opened") polling.apply(config, opening.what);
+}
 
-test("an upstream that a replica takes over a second and a third time goes on with its values", async () => {
+function leaves(polling: AppPolling): void {
+  polling.apply(sampleConfig({ upstreams: [] }), new Map());
+}
+
+test("an upstream that leaves the config and comes back a second and a third time goes on with its values", async () => {
   const { polling, clock } = opened();
   await using _ = polling;
   const see = (value: number): void => {
@@ -116,23 +129,22 @@ test("an upstream that a replica takes over a second and a third time goes on wi
     polling.recordOf("ai")?.record({ kind: "polled", poll });
   };
   for (const left of [400, 300, 200]) {
-    await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+    await comes(polling, [UPSTREAM]);
     await clock.advance(1);
     for (let polls = 0; polls < 3; polls += 1) {
       clock.stepWall(HOUR_MS);
       see(left);
     }
-    void polling.drop(["ai"], "cut off");
+    leaves(polling);
     await clock.advance(1);
     expect(polling.recordOf("ai")).toBeUndefined();
   }
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await comes(polling, [UPSTREAM]);
   await clock.advance(1);
   see(200);
   const points = polling.recordOf("ai")?.history.values.points("credits") ?? [];
   expect(points[0]).toMatchObject({ value: 500 });
   expect(points.length).toBeGreaterThanOrEqual(9);
-  void polling.drop(["ai"], "cut off");
 });
 
 test("an upstream that left and came back goes on with what was counted, and with the time that was watched", async () => {
@@ -147,20 +159,19 @@ test("an upstream that left and came back goes on with what was counted, and wit
     }
   };
   const lastHour = () => polling.recordOf("ai")?.history.availability(clock.wallNow())[0];
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await comes(polling, [UPSTREAM]);
   await clock.advance(1);
   see(21);
   expect(lastHour()).toMatchObject({ ok: 21, watchedMs: 300_000 });
-  void polling.drop(["ai"], "cut off");
+  leaves(polling);
   await clock.advance(1);
   clock.stepWall(600_000);
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await comes(polling, [UPSTREAM]);
   await clock.advance(1);
   expect(lastHour()).toMatchObject({ ok: 21, watchedMs: 300_000 });
   // The ten minutes between were not watched, but for the gap before the first poll.
   see(1);
   expect(lastHour()).toMatchObject({ ok: 22, watchedMs: 315_000 });
-  void polling.drop(["ai"], "cut off");
 });
 
 test("an upstream that left the config while nothing ran: its incident ended when it was seen last, also where it comes back at once", async () => {
@@ -188,14 +199,14 @@ test("an upstream that left the config while nothing ran: its incident ended whe
   const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
   polling.apply(config, new Map());
   expect(told).toEqual([["email", "unwatched"]]);
-  const both = sampleConfig({ upstreams: ["ai", "email"].map((name) => sampleUpstream({ name })) });
-  polling.apply(both, new Map());
-  await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+  await comes(
+    polling,
+    ["ai", "email"].map((name) => sampleUpstream({ name })),
+  );
   await clock.advance(1);
   expect(polling.recordOf("email")?.history.incidents).toEqual([
     { ...incident, startedAtMs: startedMs - 120_000, endedAtMs: startedMs - 60_000, isUnwatched: true },
   ]);
-  void polling.drop(["email"], "cut off");
 });
 
 const OPEN = { upstream: "email", state: "down", reason: "timeout", polls: 4, endedAtMs: undefined } as const;
@@ -226,14 +237,13 @@ test.each([
       }),
     });
     await using _ = polling;
-    await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+    await polling.begin();
     const { health } = polling.conditionOf(email);
     expect(health).toMatchObject({ state, isUp: { up: true, down: false }[state as string] });
     expect(polling.recordOf("email")?.history.sinceMs).toBe(
       state === "down" || state === "throttled" ? 1 : clock.wallNow(),
     );
     expect(told.filter(([, kind]) => kind === "health_changed")).toEqual([]);
-    void polling.drop(["email"], "cut off");
   },
 );
 
@@ -244,12 +254,11 @@ test("an outage that ended while nothing ran is not open again after one more re
   const life = async (polls: (record: UpstreamRecord) => void): Promise<readonly Incident[]> => {
     const store = await bench.open();
     const { polling } = opened({ upstreams: [email], file: { clock, store } });
-    await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+    await polling.begin();
     const record = polling.recordOf("email");
     if (record === undefined) throw new Error("it is not polled");
     const { incidents } = record.history;
     polls(record);
-    void polling.drop(["email"], "cut off");
     await store.close();
     return incidents;
   };
@@ -276,8 +285,8 @@ test("an outage that ended while nothing ran is not open again after one more re
 test.each([
   ["goes on with the incident that it is of", 30_000, undefined, ["fail"]],
   ["is none of what comes after nobody looked for long", 3 * HOUR_MS, undefined, []],
-  ["is none of what another replica sees", 30_000, sampleFleetView({ state: "up", incident: undefined }), []],
-])("evidence that is restored %s", async (_name, agoMs, view, expected) => {
+  ["is none of what another leader saw to be over", 30_000, () => ({}), []],
+])("evidence that is restored %s", async (_name, agoMs, seen, expected) => {
   const email = sampleUpstream({ name: "email", schedule: sampleSchedule(60_000) });
   const pollAt = (atMs: number) => ({
     ...pollStatusOf(samplePoll({ id: "fail", sentAtMs: atMs, endedAtMs: atMs })),
@@ -285,6 +294,7 @@ test.each([
   });
   const { polling } = opened({
     upstreams: [email],
+    ...(seen && { seen }),
     left: (nowMs) => ({
       polls: [pollAt(nowMs - agoMs)],
       failures: [],
@@ -296,52 +306,20 @@ test.each([
     }),
   });
   await using _ = polling;
-  await polling.gain([{ upstream: "email", unheldMs: undefined, view }]);
+  await polling.begin();
   expect(polling.recordOf("email")?.history.evidence.polls.map(({ id }) => id)).toEqual(expected);
-  void polling.drop(["email"], "cut off");
-});
-
-test("an incident keeps its evidence while another replica watches it in between", async () => {
-  const email = sampleUpstream({ name: "email", schedule: sampleSchedule(60_000) });
-  const { polling, clock } = opened({ upstreams: [email] });
-  await using _ = polling;
-  const fail = (id: string): void => {
-    const times = { sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow() };
-    polling
-      .recordOf("email")
-      ?.record({ kind: "polled", poll: samplePoll({ id, outcome: outcomeOf("timeout"), ...times }) });
-  };
-  await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
-  const startedAtMs = clock.wallNow();
-  for (const id of ["fail-1", "fail-2", "fail-3"]) fail(id);
-  polling.recordOf("email")?.record({ kind: "health_changed", from: "up", to: "down", atMs: startedAtMs });
-  void polling.drop(["email"], "cut off");
-  await clock.advance(1);
-  const incident = { ...OPEN, startedAtMs };
-  const view = sampleFleetView({ state: "down", sinceMs: startedAtMs, lastPollAtMs: startedAtMs, incident });
-  await polling.gain([{ upstream: "email", unheldMs: undefined, view }]);
-  fail("fail-4");
-  expect(polling.recordOf("email")?.history.evidence.polls.map(({ id }) => id)).toEqual([
-    "fail-1",
-    "fail-2",
-    "fail-4",
-  ]);
-  void polling.drop(["email"], "cut off");
 });
 
 test("how long an incident goes on unseen follows the schedule of the present config", async () => {
   const { polling } = opened();
   await using _ = polling;
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await polling.begin();
   const history = polling.recordOf("ai")?.history;
   expect(history?.longestGapMs).toBe(sampleUpstream().schedule.longestGapMs);
   const schedule = sampleSchedule(12 * HOUR_MS);
   polling.apply(sampleConfig({ upstreams: [sampleUpstream({ name: "ai", schedule })] }), new Map());
   expect(history?.longestGapMs).toBe(12 * HOUR_MS);
-  void polling.drop(["ai"], "cut off");
 });
-
-const UPSTREAM = sampleUpstream({ name: "ai" });
 
 test("a failure in the network is counted within a minute where no other upstream is polled for hours", async () => {
   const schedule = { ...sampleUpstream().schedule, longestGapMs: 12 * HOUR_MS };
@@ -350,7 +328,7 @@ test("a failure in the network is counted within a minute where no other upstrea
   );
   const { polling, clock } = opened({ upstreams });
   await using _ = polling;
-  await polling.gain(upstreams.map(({ name }) => ({ upstream: name, unheldMs: undefined, view: undefined })));
+  await polling.begin();
   const record = polling.recordOf("ai");
   const poll = samplePoll({ endedAtMs: clock.wallNow(), outcome: outcomeOf("timeout") });
   record?.record({ kind: "polled", poll });
@@ -358,112 +336,97 @@ test("a failure in the network is counted within a minute where no other upstrea
   expect(record?.accounts.durations.failed).toBeUndefined();
   await clock.advance(40_000);
   expect(record?.accounts.durations.failed?.count).toBe(1);
-  void polling.drop(["ai", "email"], "cut off");
 });
 
+const OUTAGE = { state: "down", reason: "timeout", polls: 240 } as const;
+
 test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
-  const { polling, clock, ledger } = opened();
+  const { polling, clock } = opened({
+    seen: (nowMs) => ({
+      ai: {
+        state: "down",
+        isUp: false,
+        sinceMs: nowMs - HOUR_MS,
+        lastPollAtMs: nowMs - 12_000,
+        knownUntilMs: nowMs + 30_000,
+        incident: { ...OUTAGE, startedAtMs: nowMs - HOUR_MS },
+      },
+    }),
+  });
   await using _ = polling;
   const beganMs = clock.wallNow() - HOUR_MS;
-  const incident = { state: "down", reason: "timeout", startedAtMs: beganMs, polls: 240 } as const;
-  const seen = {
-    state: "down",
-    isUp: false,
-    sinceMs: beganMs,
-    lastPollAtMs: clock.wallNow() - 12_000,
-    incident,
-  } as const;
-  const view = sampleFleetView({ ...seen, knownUntilMs: clock.wallNow() + 30_000 });
-  await polling.gain([{ upstream: "ai", unheldMs: 12_000, view }]);
+  await polling.begin();
   await clock.advance(1);
   expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "down", isUp: false });
   const history = polling.recordOf("ai")?.history;
   expect(history?.sinceMs).toBe(beganMs);
-  expect(history?.incidents).toEqual([{ upstream: "ai", ...incident, endedAtMs: undefined }]);
-  // Whoever takes over next, before anything was polled here, is told the same.
-  const told = new Map(fleetViews([UPSTREAM], polling, ledger, clock, NO_BULLETIN)).get("ai");
-  expect(told).toMatchObject({ ...seen, incident });
-  expect(told?.knownUntilMs).toBeGreaterThan(clock.wallNow());
-  expect(told?.knownUntilMs).toBeLessThan(clock.wallNow() + 45_000);
-  void polling.drop(["ai"], "cut off");
-});
-
-test("others are told of an upstream once something was heard of it, or when all is told", async () => {
-  const { polling, clock } = opened();
-  await using _ = polling;
-  const toTell = (isWhole: boolean): readonly string[] => polling.toTell(isWhole).map(({ name }) => name);
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
-  await clock.advance(1);
-  expect(toTell(false)).toEqual(["ai"]);
-  expect(toTell(false)).toEqual([]);
-  expect(toTell(true)).toEqual(["ai"]);
-  polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
-  void polling.drop(["ai"], "cut off");
-  expect(toTell(false)).toEqual([]);
+  const incident = { upstream: "ai", ...OUTAGE, startedAtMs: beganMs, endedAtMs: undefined };
+  expect(history?.incidents).toEqual([incident]);
+  // Whoever leads next, before anything was polled here, is left the same.
+  expect(polling.seen.get("ai")).toMatchObject({ state: "down", isUp: false, sinceMs: beganMs, incident });
 });
 
 test("an upstream that nobody has polled for three slots is taken over as unknown, in an incident that goes on", async () => {
-  const { polling, clock } = opened();
+  const { polling, clock } = opened({
+    seen: (nowMs) => ({
+      ai: {
+        state: "down",
+        isUp: false,
+        sinceMs: nowMs - HOUR_MS,
+        lastPollAtMs: nowMs - 50_000,
+        knownUntilMs: nowMs - 5_000,
+        incident: { ...OUTAGE, startedAtMs: nowMs - HOUR_MS },
+      },
+    }),
+  });
   await using _ = polling;
-  const beganMs = clock.wallNow() - HOUR_MS;
-  const incident = { state: "down", reason: "timeout", startedAtMs: beganMs, polls: 240 } as const;
-  const lastPollAtMs = clock.wallNow() - 50_000;
-  const view = sampleFleetView({ state: "down", isUp: false, lastPollAtMs, incident, sinceMs: beganMs });
-  await polling.gain([
-    { upstream: "ai", unheldMs: 50_000, view: { ...view, knownUntilMs: lastPollAtMs + 45_000 } },
-  ]);
+  await polling.begin();
   await clock.advance(1);
   expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "unknown", isUp: undefined });
-  expect(polling.recordOf("ai")?.history.sinceMs).toBeGreaterThan(beganMs);
-  expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...incident, endedAtMs: undefined }]);
-  // A slot every 15 s was missed while nobody held it.
-  expect(polling.recordOf("ai")?.accounts.skips.of("missed")).toBeGreaterThanOrEqual(3);
-  void polling.drop(["ai"], "cut off");
+  expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...OUTAGE, endedAtMs: undefined }]);
 });
 
-test("an upstream whose budget is paused is known for as long as that lasts, to other replicas too", async () => {
+test("what the state file knows is the newer, where this process led last itself", async () => {
+  const { polling } = opened({
+    leftNames: ["ai"],
+    left: (nowMs) => ({
+      polls: [pollStatusOf(samplePoll({ sentAtMs: nowMs - 1_000 }))],
+      failures: [],
+      incidents: [],
+      evidence: [],
+      minutes: [],
+      hours: [],
+      values: [],
+    }),
+    seen: (nowMs) => ({
+      ai: { state: "down", isUp: false, sinceMs: 1, lastPollAtMs: 1, knownUntilMs: nowMs + 30_000 },
+    }),
+  });
+  await using _ = polling;
+  await polling.begin();
+  expect(polling.conditionOf(UPSTREAM).health.state).toBe("up");
+});
+
+test("of upstreams that are well, nothing is left for the next leader, and of paused ones for as long as that lasts", async () => {
   const { polling, clock, ledger } = opened();
   await using _ = polling;
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await polling.begin();
   await clock.advance(1);
-  polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
-  const untilOf = (): number =>
-    new Map(fleetViews([UPSTREAM], polling, ledger, clock, NO_BULLETIN)).get("ai")?.knownUntilMs ?? 0;
-  // Three slots of 15 s, rounded up to a second.
-  expect(untilOf()).toBeGreaterThanOrEqual(clock.wallNow() + 45_000);
-  expect(untilOf()).toBeLessThanOrEqual(clock.wallNow() + 46_000);
-  polling.pause("ai", 600_000);
+  expect(polling.seen.size).toBe(0);
+  const record = polling.recordOf("ai");
+  record?.record({
+    kind: "polled",
+    poll: samplePoll({ sentAtMs: clock.wallNow(), outcome: outcomeOf("rate") }),
+  });
+  record?.record({ kind: "health_changed", from: "unknown", to: "throttled", atMs: clock.wallNow() });
   ledger.applyAdvice(
     UPSTREAM.budgets,
     sampleAdvice({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
   );
-  expect(untilOf()).toBeGreaterThan(clock.wallNow() + 900_000);
-  void polling.drop(["ai"], "cut off");
+  expect(polling.seen.get("ai")?.knownUntilMs).toBeGreaterThan(clock.wallNow() + 900_000);
 });
 
-test("what another replica said of an upstream is forgotten with it: it may be polled there for long before it comes back", async () => {
-  const { polling } = opened();
-  await using _ = polling;
-  const view = sampleFleetView({ bulletin: "down since 10:02" });
-  await polling.gain([{ upstream: "ai", unheldMs: undefined, view }]);
-  expect(polling.bulletinBefore("ai")).toBe("down since 10:02");
-  await polling.drop(["ai"], "cut off");
-  expect(polling.bulletinBefore("ai")).toBeUndefined();
-});
-
-test("a pause that another replica heard of is kept by all, whoever polls the upstream next, and goes round once", async () => {
-  const { polling, told } = opened();
-  await using _ = polling;
-  const paused = (): readonly string[] => told.flatMap(([name, kind]) => (kind === "paused" ? [name] : []));
-  polling.pause("ai", 600_000);
-  polling.pause("ai", 600_000);
-  polling.pause("ai", 300_000);
-  expect(paused()).toEqual(["ai"]);
-  polling.pause("ai", 900_000);
-  expect(paused()).toEqual(["ai", "ai"]);
-});
-
-test("an upstream of the fleet whose key cannot be read is tried again every five seconds, until it can or is lost", async () => {
+test("an upstream whose key cannot be read as this process begins to lead is tried again every five seconds, until it can", async () => {
   const auth = { kind: "bearer", secret: { env: "TEST_KEY" } } as const;
   const upstreams = ["ai", "maps"].map((name) => sampleUpstream({ name, auth }));
   const { polling, clock, environment, errors } = opened({
@@ -474,9 +437,7 @@ test("an upstream of the fleet whose key cannot be read is tried again every fiv
     await clock.advance(ms);
     await polling.exclusively(() => Promise.resolve());
   };
-  await polling.gain(
-    ["ai", "maps", "free"].map((upstream) => ({ upstream, unheldMs: undefined, view: undefined })),
-  );
+  await polling.begin();
   const isPolled = (): readonly boolean[] =>
     ["ai", "maps", "free"].map((name) => polling.recordOf(name) !== undefined);
   expect(isPolled()).toEqual([false, false, true]);
@@ -484,13 +445,10 @@ test("an upstream of the fleet whose key cannot be read is tried again every fiv
   await settle(4_000);
   expect(errors).toHaveLength(1);
   await settle(2_000);
-  expect(errors).toHaveLength(2);
-  await polling.drop(["maps"], "cut off");
   environment["TEST_KEY"] = "test-key-1";
   await settle(6_000);
-  expect(isPolled()).toEqual([true, false, true]);
+  expect(isPolled()).toEqual([true, true, true]);
   expect(errors).toHaveLength(2);
-  await polling.drop(["ai", "free"], "cut off");
 });
 
 test("a slot that is skipped as nothing is left of a quota says of which, and nothing where that is not known", async () => {
@@ -506,13 +464,12 @@ test("a slot that is skipped as nothing is left of a quota says of which, and no
       budgets: [sampleBudget({ name: "account" }), sampleBudget({ name: "model", quota })],
     });
     await using _ = polling;
-    await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+    await polling.begin();
     const count = quotas.of("model", "requests");
     count.end(count.send(1), 1);
     const skipped = { kind: "slots_skipped", cause: "quota", count: 1 } as const;
     polling.recordOf("ai")?.record({ ...skipped, budget });
     expect(details).toEqual([detail]);
-    await polling.drop(["ai"], "cut off");
   }
 });
 
@@ -529,16 +486,10 @@ test("of upstreams that left the config five hundred are remembered, the latest 
   });
   const { polling } = opened({ left: (nowMs) => incidentAt(nowMs - 60_000), leftNames: names });
   await using _ = polling;
-  const ai = sampleUpstream({ name: "ai" });
-  polling.apply(sampleConfig({ upstreams: [ai] }), new Map());
+  polling.apply(sampleConfig({ upstreams: [UPSTREAM] }), new Map());
   const back = ["gone-0", "gone-1", "gone-500"];
-  polling.apply(
-    sampleConfig({ upstreams: [ai, ...back.map((name) => sampleUpstream({ name }))] }),
-    new Map(),
-  );
-  await polling.gain(back.map((upstream) => ({ upstream, unheldMs: undefined, view: undefined })));
+  await comes(polling, [UPSTREAM, ...back.map((name) => sampleUpstream({ name }))]);
   expect(back.map((name) => polling.recordOf(name)?.history.incidents.length)).toEqual([0, 1, 1]);
-  await polling.drop(back, "cut off");
 });
 
 test("probes that were opened for nothing are closed, each of them", async () => {

@@ -18,7 +18,7 @@ function partsOf(
     stopping: new AbortController().signal,
     onChanged: () => {},
     log: createLogger({ level: "info", out: { write } }),
-    polling: { exclusively },
+    life: () => ({ polling: { exclusively }, ledger: { change: () => {} } }),
   } as unknown as ReloadParts;
 }
 
@@ -135,7 +135,8 @@ test("the log says what a reload changed, by name and with no value of it", asyn
     open: async () => ({ kind: "opened", what: new Map() }),
     apply: () => {},
   };
-  const changing = { ...parts, environment, polling, ledger: { change: () => {} } } as unknown as ReloadParts;
+  const life = () => ({ polling, ledger: { change: () => {} } });
+  const changing = { ...parts, environment, life } as unknown as ReloadParts;
   await using reload = new AppReload(await loaded(before, environment), changing);
   expect(await reload.run("asked")).toEqual({ kind: "reloaded" });
   expect(await reload.run("asked")).toEqual({ kind: "reloaded" });

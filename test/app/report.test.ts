@@ -91,7 +91,7 @@ let directory: string;
 let paths: readonly string[];
 let ledger: readonly LedgerEntry[];
 
-/** Two replicas: the second takes over, and does not run for a day and some hours. */
+/** Two processes: the second takes over, and does not run for a day and some hours. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "pacewatch-report-"));
   const [first, second] = ["first.db", "second.db"].map((name) => join(directory, name));
@@ -186,7 +186,7 @@ function counted(name: string, isIn: (day: string) => boolean) {
 /** The second program counts whole seconds. */
 const ROUNDED_MS = 5_000;
 
-/** By each replica for itself, as neither knows of the other's polls. */
+/** By each process for itself, as neither knows of the other's polls. */
 function watchedMs(name: string, isIn: (day: string) => boolean): number {
   const lives = [
     ledger.filter(({ sentAtMs }) => sentAtMs < HANDOVER),

@@ -29,8 +29,10 @@ const UPSTREAMS = 1_000;
 const POLLS = 20;
 const NAMES = Array.from({ length: UPSTREAMS }, (_, index) => `upstream-${index}`);
 
+type Shown = NonNullable<ReturnType<ViewSources["life"]>>;
+
 /** What the whole daemon shows of thousands of upstreams, each with an incident for every second poll. */
-function sources(): ViewSources & { readonly config: Config } {
+function sources(): Omit<ViewSources, "life"> & { readonly config: Config; readonly own: Shown } {
   const nowMs = systemClock.wallNow();
   const config = sampleConfig({
     budgets: NAMES.map((name) => sampleBudget({ name })),
@@ -41,16 +43,17 @@ function sources(): ViewSources & { readonly config: Config } {
     config,
     clock: systemClock,
     startedAtMs: () => nowMs,
-    ledger: new LocalLedger(config, systemClock),
-    store: undefined,
-    fleet: undefined,
-    notifier: { snapshots: [] },
-    polling: {
-      recordOf: (name) => records.get(name),
-      healthOf: () => UNKNOWN_HEALTH,
-      owedSinceMs: () => nowMs,
-      conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
-      offlineUpstreams: () => 0,
+    own: {
+      ledger: new LocalLedger(config, systemClock),
+      store: undefined,
+      notifier: { snapshots: [] },
+      polling: {
+        recordOf: (name) => records.get(name),
+        healthOf: () => UNKNOWN_HEALTH,
+        owedSinceMs: () => nowMs,
+        conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
+        offlineUpstreams: () => 0,
+      },
     },
     reload: { config, proof: prove(config), status: { successful: true, lastSuccessAtMs: nowMs } },
     isReady: () => true,
@@ -118,16 +121,17 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
       budgets: shown.config.budgets.map((budget) => work.counted(budget)),
     };
     const polling = {
-      ...shown.polling,
-      recordOf: (name: string) => (work.add(1), shown.polling.recordOf(name)),
-      conditionOf: (upstream: Upstream) => (work.add(1), shown.polling.conditionOf(upstream)),
+      ...shown.own.polling,
+      recordOf: (name: string) => (work.add(1), shown.own.polling.recordOf(name)),
+      conditionOf: (upstream: Upstream) => (work.add(1), shown.own.polling.conditionOf(upstream)),
     };
+    const reload = { ...shown.reload, config };
+    const view = { ...shown, reload, life: () => ({ ...shown.own, polling }) };
     const parts: number[] = [];
     const app = routesToAsk({
       ...sampleRoutesDeps(),
-      metrics: (format) =>
-        expose(metricsView({ ...shown, polling, reload: { ...shown.reload, config } }), [], format),
-      status: () => statusView({ ...shown, polling, reload: { ...shown.reload, config } }),
+      metrics: (format) => expose(metricsView(view), [], format),
+      status: () => statusView(view),
     });
     const whole = Promise.resolve(app.request(path)).then(async ({ body }) => {
       const decoder = new TextDecoder();
@@ -163,8 +167,9 @@ test.each([
   const ledger = new LocalLedger(config, clock);
   const status = { successful: true, lastSuccessAtMs: clock.wallNow() };
   const reload = { config, proof: prove(config), status };
+  const life = (): Shown => ({ ...shown.own, ledger });
   const hoursLeft = (): number => {
-    const [budget] = metricsView({ ...shown, clock, ledger, reload }).budgets;
+    const [budget] = metricsView({ ...shown, clock, reload, life }).budgets;
     return ((worstBurn(budget?.quotas?.[0]?.burns ?? [])?.emptyAtMs ?? 0) - clock.wallNow()) / HOUR_MS;
   };
   for (let hour = 0; hour < 30; hour += 1) {
@@ -178,18 +183,18 @@ test.each([
   expect(hoursLeft()).toBeCloseTo(before, 6);
 });
 
-test("a budget is shown with its pause by the wall clock, and with what all who share its quota have used", () => {
+test("a budget is shown with its pause by the wall clock, and with what was used of its quota", () => {
   const clock = new VirtualClock();
   const quota = { most: 100, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
   const ledger = new LocalLedger(config, clock);
   const reload = { ...shown.reload, config, proof: prove(config) };
-  const view = (): unknown => [...metricsView({ ...shown, clock, ledger, reload }).budgets][0];
+  const life = (): Shown => ({ ...shown.own, ledger });
+  const view = (): unknown => [...metricsView({ ...shown, clock, reload, life }).budgets][0];
   expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });
   ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
   const count = ledger.quotas.of("api", "requests");
-  count.end(count.send(1), 1);
-  count.elsewhere = 69;
+  count.end(count.send(70), 70);
   expect(view()).toMatchObject({ pausedUntilWallMs: clock.wallNow() + 60_000, quota: { used: 70 } });
 });
 
@@ -201,14 +206,16 @@ test("the state file is asked for a day at most, and only of what is polled here
       return Promise.resolve(undefined);
     },
   };
-  const view = { ...sources(), store };
+  const { own, clock } = sources();
+  const view = { clock, life: () => ({ ...own, store }) };
   for (const range of RANGES) await columnsInFile(view, "upstream-1", range);
-  await columnsInFile(view, "of another replica", LAST_HOUR);
+  await columnsInFile(view, "gone", LAST_HOUR);
   expect(asked).toEqual(["upstream-1 60", "upstream-1 144"]);
 });
 
 test("what is in memory has the outcomes and latencies of every range", () => {
-  const status = statusView(sources());
+  const { own, ...rest } = sources();
+  const status = statusView({ ...rest, life: () => own });
   for (const range of RANGES) {
     const { columns, columnMs, areQuantiles } = status.columns("upstream-1", range);
     const polls = columns.flatMap(({ counts }) => Object.values(counts)).reduce((sum, each) => sum + each, 0);
@@ -217,4 +224,17 @@ test("what is in memory has the outcomes and latencies of every range", () => {
     expect(columnMs).toBeGreaterThanOrEqual(range.columnMs);
   }
   expect(status.columns("gone", LAST_HOUR).columns).toEqual([]);
+});
+
+test("a process that stands by shows no upstream, no budget and no receiver, and says who leads", () => {
+  const fleet = {
+    snapshot: { isLeading: false, isLockUp: true, digest: "abc" },
+    status: { name: "b", isLeading: false, leader: { name: "a", sinceMs: 1 } },
+  };
+  const view = { ...shown, fleet: () => fleet, life: () => undefined };
+  const { upstreams, budgets, receivers, offlineUpstreams } = metricsView(view);
+  expect([...upstreams, ...budgets, ...receivers, offlineUpstreams]).toEqual([undefined]);
+  const status = statusView(view);
+  expect([...status.upstreams]).toEqual([]);
+  expect(status).toMatchObject({ ready: true, fleet: fleet.status });
 });

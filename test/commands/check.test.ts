@@ -80,17 +80,6 @@ describe("a config that fits", () => {
     );
   });
 
-  test("shows which budgets of a fleet are held together, and how many polls that is", async () => {
-    await using directory = await ConfigDirectory.create();
-    const fleet = "fleet: { redis: { url: redis://localhost }, mode: shard, replicas: 2 }";
-    const path = await directory.write(`${withUpstream("every: 30s")}\n${fleet}\n`);
-    const { out } = await checked(path, false);
-    expect(out).toContain("── groups, each polled by one replica ───");
-    expect(out).toContain("\n  0.0333 polls a second     1 upstream on api\n");
-    const report = JSON.parse((await checked(path, true)).out) as CheckReport;
-    expect(report.groups).toMatchObject([{ budgets: ["api"], pollsPerSecond: 1 / 30 }]);
-  });
-
   test("is told as JSON", async () => {
     const { code, out } = await checked(SHIPPED, true, VARIABLES);
     expect(code).toBe(0);

@@ -85,11 +85,11 @@ test.each([
   ["https://page.example.test/", "http://10.0.0.7:10429", "https://page.example.test/"],
   [undefined, "http://10.0.0.7:10429/", "http://10.0.0.7:10429/"],
   [undefined, undefined, undefined],
-])("messages link to the page for people, %s, before that of the replica, %s", async (page, own, shown) => {
+])("messages link to the page for people, %s, before that of the process, %s", async (page, own, shown) => {
   const redis = { url: "redis://127.0.0.1:6379" };
   const config = {
     ...(page && { web: { page_url: page } }),
-    ...(own && { fleet: { mode: "shard", replicas: 2, redis, advertise: own } }),
+    ...(own && { fleet: { lock: { redis }, advertise: own } }),
   };
   const dry = await printed(
     RECEIVERS,

@@ -18,8 +18,7 @@ budgets: { api: { rate: { requests: 600, per: 1m } } }
 upstreams:
   - { name: api, base_url: "\${UNSET_URL}", auth: { bearer: { env: UNSET_KEY } }, budget: api, every: 15s }
 `;
-const fleet = (mode: string): string =>
-  `${CONFIG}fleet: { mode: ${mode}, name: a, replicas: 3, redis: { url: "redis://redis:6379" } }\n`;
+const FLEET = `${CONFIG}fleet: { name: a, lock: { redis: { url: "redis://redis:6379" } } }\n`;
 
 let folder: string;
 beforeEach(async () => {
@@ -67,8 +66,7 @@ function shipped(path: string): Promise<string> {
 describe("rules", () => {
   test.each([
     ["one process", CONFIG, "rules.yml"],
-    ["a fleet in shard", fleet("shard"), "rules-shard.yml"],
-    ["a fleet in everywhere", fleet("everywhere"), "rules-everywhere.yml"],
+    ["a fleet", FLEET, "rules-fleet.yml"],
   ])("for %s are a file that ships, and need no variable and no key", async (_, config, file) => {
     const made = `# Made by: pacewatch rules --config ${join(folder, "pacewatch.yaml")}\n`;
     const out = made + (await shipped(`config/prometheus/${file}`));
@@ -139,7 +137,7 @@ describe("rules", () => {
       upstream("b", "budget: api, labels: { team: y }");
 
     test("about an upstream or a budget, and to no other", async () => {
-      for (const config of [labelled, labelled + fleet("shard").slice(CONFIG.length)]) {
+      for (const config of [labelled, labelled + FLEET.slice(CONFIG.length)]) {
         for (const { alert, labels, annotations } of alertsIn((await told(rules, config)).out)) {
           const isAbout = /\$labels\.(?:upstream|budget)/.test(annotations["summary"] ?? "");
           const has = { alert, team: "team" in labels, link: "link_support" in annotations };

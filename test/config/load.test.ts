@@ -364,22 +364,22 @@ describe("a config that is read for its names and schedules alone", () => {
     log: { level: "info" },
     state: { path: "state.db" },
     fleet: {
-      redis: {
-        sentinel: { master: "main", nodes: ["10.0.0.1:6379"] },
-        tls: true,
-        username: "pacewatch",
-        password: { file: "password" },
-        ca_file: "ca.pem",
-        cert_file: "own.pem",
-        key_file: "own.key",
-        server_name: "redis.example",
+      lock: {
+        redis: {
+          sentinel: { master: "main", nodes: ["10.0.0.1:6379"] },
+          tls: true,
+          username: "pacewatch",
+          password: { file: "password" },
+          ca_file: "ca.pem",
+          cert_file: "own.pem",
+          key_file: "own.key",
+          server_name: "redis.example",
+          key: "p",
+        },
       },
-      mode: "shard",
-      replicas: 2,
       ttl: "10s",
       name: "one",
       advertise: "https://one.example",
-      prefix: "p",
     },
     deny_addresses: ["10.0.0.0/8"],
     budgets: { api: { rate: { requests: 6000, per: "1m" } } },
@@ -452,8 +452,6 @@ describe("a config that is read for its names and schedules alone", () => {
     expect(refused).toEqual([]);
     // What rules and the proof are made of.
     expect(needed).toEqual([
-      "fleet.mode",
-      "fleet.replicas",
       "budgets.api.rate.requests",
       "budgets.api.rate.per",
       "defaults.timeout",
@@ -494,15 +492,14 @@ function leavesOf(value: unknown): readonly (readonly [string, Change])[] {
 test("a flag may come from a variable, also where another key depends on it", async () => {
   const fleet = (tls: string): string => `
 fleet:
-  mode: shard
-  replicas: 1
-  redis: { sentinel: { master: m, nodes: ["10.0.0.1:26379"] }, tls: "${tls}", server_name: redis.example }
+  lock:
+    redis: { sentinel: { master: m, nodes: ["10.0.0.1:26379"] }, tls: "${tls}", server_name: redis.example }
 `;
   const text = withUpstream("expect: { json: '${JSON}', body: [{ path: /a }] }");
   expect((await loadText(text + fleet("${TLS}"), { TLS: "true", JSON: "true" })).kind).toBe("loaded");
   expect(await refusals(text + fleet("${TLS}"), { TLS: "false", JSON: "false" })).toEqual([
     expect.stringContaining('"upstreams[0].expect.body[0].path" must not be set where json is false'),
-    expect.stringContaining('"fleet.redis.server_name" must be set only where tls is true'),
+    expect.stringContaining('"fleet.lock.redis.server_name" must be set only where tls is true'),
   ]);
   expect(await refusals(text + fleet("${TLS}"), { JSON: "true" })).toEqual([
     expect.stringContaining("the variable TLS is not set"),
@@ -794,9 +791,8 @@ test("every file that a config names is told, each once, also where it is not th
   const text = `
 web: { config_file: web.yaml }
 fleet:
-  redis: { url: "rediss://127.0.0.1:6379", password: { file: redis.key }, cert_file: cert.pem, key_file: key.pem }
-  mode: shard
-  replicas: 1
+  lock:
+    redis: { url: "rediss://127.0.0.1:6379", password: { file: redis.key }, cert_file: cert.pem, key_file: key.pem }
 budgets: { api: { rate: { requests: 60, per: 1m } } }
 upstreams:
 ${upstream("a")}
@@ -817,32 +813,6 @@ test("the numbers are told where they are all that is wrong", async () => {
   expect(await loadText(withUpstream("every: 1s", "confirm: x"))).toMatchObject({ proof: undefined });
 });
 
-test("a fleet that has no reserve is told how much would be one, and a proof of it says that there is none", async () => {
-  const fleetOf = (mode: string, reserve: string, replicas = 3): string =>
-    `${withUpstream("every: 1m")}\nfleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: ${replicas}, reserve: ${reserve} }`;
-  const warned = async (...given: Parameters<typeof fleetOf>): Promise<readonly string[]> =>
-    (await loaded(fleetOf(...given))).warnings.map(({ message }) => message);
-  expect(await warned("everywhere", "20%")).toEqual([
-    'budget "api" has no reserve: 20% of its cap, divided among 3 replicas, is less than one request, so nothing of it is polled while Redis is away: raise fleet.reserve to at least 25%',
-  ]);
-  expect(await warned("everywhere", "25%")).toEqual([]);
-  expect(await refusals(fleetOf("everywhere", "20%", 13))).toEqual([
-    expect.stringContaining("the part of one of 13 replicas is less than one request"),
-  ]);
-});
-
-test("replicas that poll the same upstreams do so at different moments; those that share them keep each one's own", async () => {
-  const expressionIn = async (fleet: string): Promise<string | undefined> =>
-    (await loaded(`${withUpstream("every: 30s", "confirm: 0")}\n${fleet}`)).config.upstreams[0]?.schedule
-      .expression;
-  const fleetOf = (mode: string, name: string): string =>
-    `fleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: 3, name: ${name} }`;
-  const alone = await expressionIn("");
-  expect(await expressionIn(fleetOf("shard", "eu"))).toBe(alone);
-  const vantages = ["eu", "us", "asia"].map((name) => expressionIn(fleetOf("everywhere", name)));
-  expect(new Set(await Promise.all(vantages)).size).toBeGreaterThan(1);
-});
-
 test("the configs that the README shows are accepted where only what it names is set", async () => {
   const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
   const shown = [...readme.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
@@ -851,14 +821,11 @@ test("the configs that the README shows are accepted where only what it names is
     AI_ROUTER_BASE_URL: "https://router.example.test",
     AI_ROUTER_API_KEY: "test-key-router",
     PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
+    HOSTNAME: "pacewatch-0",
   };
-  const { warnings, ...shards } = await loaded(config, environment);
-  expect(shards.config).toMatchObject({ upstreams: [{ name: "ai-router" }], fleet: { mode: "shard" } });
+  const { warnings, config: read } = await loaded(config, environment);
+  expect(read).toMatchObject({ upstreams: [{ name: "ai-router" }], fleet: { ttlMs: 10_000 } });
   expect(warnings).toEqual([]);
-  const everywhere = config.replace("mode: shard", "mode: everywhere").replace("every: 15s", "every: 1m");
-  expect(await loaded(everywhere, environment)).toMatchObject({
-    warnings: [{ message: expect.stringContaining("raise fleet.reserve to at least 25%") }],
-  });
 });
 
 test("upstreams that are alike share their keys by merge keys, and each overrides what it says itself", async () => {

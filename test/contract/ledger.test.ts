@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import type { Budget, Config } from "../../src/core/config/config.ts";
 import type { Lease } from "../../src/core/budget/ledger.ts";
-import { holderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
+import { leaderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
 
 /** What every ledger promises, whoever keeps it. */
 const LEDGERS: readonly (readonly [string, OpenWorld])[] = [
   ["a single process", localWorld],
-  ["a replica that holds the budgets", holderWorld],
+  ["the leader of a fleet", leaderWorld],
 ];
 
 const RATES = [{ requests: 4, perMs: 10_000, label: "10s" }];

@@ -217,11 +217,10 @@ describe("a fleet", () => {
     expect(loading).toMatchObject({ kind: "loaded", warnings: [] });
   });
 
-  test("has as many processes as its config divides the work for, also while they are replaced", () => {
-    const { fleet } = parse(configOf(resources)) as { fleet: { replicas: number } };
+  test("has two processes, of which one is replaced at a time", () => {
     // A pod of a StatefulSet is started when its predecessor has ended.
     expect(one(resources, "StatefulSet")["spec"]).toMatchObject({
-      replicas: fleet.replicas,
+      replicas: 2,
       updateStrategy: { type: "RollingUpdate" },
     });
     expect(resources.filter(({ kind }) => kind === "Deployment")).toEqual([]);
@@ -234,14 +233,14 @@ describe("a fleet", () => {
 
   test("has the alerts of a fleet, without which a fleet that polls nobody would page nobody", () => {
     const rule = JSON.stringify(one(resources, "PrometheusRule"));
-    expect(rule).toContain('"alert":"PacewatchRedisAway"');
-    expect(rule).toContain('"alert":"PacewatchUpstreamsUnheld"');
+    expect(rule).toContain('"alert":"PacewatchUnled"');
+    expect(rule).toContain('"alert":"PacewatchLockAway"');
   });
 
   test("reads where its Redis is, and the password, from a Secret", () => {
-    const { fleet } = parse(configOf(resources)) as { fleet: { redis: unknown; name: string } };
+    const { fleet } = parse(configOf(resources)) as { fleet: { lock: unknown; name: string } };
     expect(fleet).toMatchObject({
-      redis: { url: "${PACEWATCH_REDIS_URL}", password: { file: `${KEYS}/redis-password` } },
+      lock: { redis: { url: "${PACEWATCH_REDIS_URL}", password: { file: `${KEYS}/redis-password` } } },
       name: "${HOSTNAME}",
     });
     const given = JSON.stringify(one(resources, "StatefulSet"));

@@ -2,7 +2,6 @@ import { parseArgs } from "node:util";
 
 import { runSeeds } from "./crew/crew.ts";
 import type { Report } from "./crew/crew-messages.ts";
-import { runLargeFleet } from "./fleet/large.ts";
 import { tellWorld } from "./crew/one-world.ts";
 import { Progress } from "./crew/progress.ts";
 
@@ -15,8 +14,6 @@ npm run simulate -- [options]
   --workers N     threads (default 2)
   --seed S        replays one seed, and tells its story
   --requests      with --seed: every step of every request
-  --fleet         several replicas that share a store, instead of one process
-  --replicas N    one large fleet, instead of many worlds, in numbers; --upstreams N (default 50 each)
 `;
 
 type Options = {
@@ -26,9 +23,6 @@ type Options = {
   readonly workers: number;
   readonly seed: string | undefined;
   readonly requests: boolean;
-  readonly isFleet: boolean;
-  readonly replicas: number | undefined;
-  readonly upstreams: number;
 };
 
 function readOptions(): Options | string {
@@ -48,9 +42,6 @@ function parsedOptions(): Options | string {
       workers: { type: "string", default: "2" },
       seed: { type: "string" },
       requests: { type: "boolean", default: false },
-      fleet: { type: "boolean", default: false },
-      replicas: { type: "string" },
-      upstreams: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -59,11 +50,9 @@ function parsedOptions(): Options | string {
     Number,
   );
   const isUsable = isCount(seeds) && isCount(workers) && isCount(first) && hours !== undefined && hours > 0;
-  const replicas = values.replicas === undefined ? undefined : Number(values.replicas);
-  const upstreams = values.upstreams === undefined ? 50 * (replicas ?? 1) : Number(values.upstreams);
-  if (!isUsable || !isCount(replicas ?? 1) || !isCount(upstreams)) return USAGE;
-  const { seed, requests, fleet: isFleet } = values;
-  return { seeds, hours, first, workers, seed, requests, isFleet, replicas, upstreams };
+  if (!isUsable) return USAGE;
+  const { seed, requests } = values;
+  return { seeds, hours, first, workers, seed, requests };
 }
 
 function isCount(value: number | undefined): value is number {
@@ -72,7 +61,7 @@ function isCount(value: number | undefined): value is number {
 
 async function replay(seed: string, options: Options): Promise<boolean> {
   const { hours, requests } = options;
-  const { lines, outcome } = await tellWorld(seed, hours, options, requests);
+  const { lines, outcome } = await tellWorld(seed, hours, requests);
   const { violation } = outcome;
   const inWords = violation === undefined ? "no violation" : "the shortest story of the violation";
   console.log(`Seed ${seed}, ${hours} h: ${inWords}.\n`);
@@ -85,8 +74,8 @@ async function replay(seed: string, options: Options): Promise<boolean> {
 async function explore(options: Options): Promise<boolean> {
   const progress = new Progress(options.seeds, performance.now());
   let broken: Report | undefined;
-  const { first, seeds: count, hours, workers, isFleet } = options;
-  await runSeeds({ first, count, hours, workers, world: { isFleet } }, (report) => {
+  const { first, seeds: count, hours, workers } = options;
+  await runSeeds({ first, count, hours, workers }, (report) => {
     progress.add(report);
     const line = progress.line(performance.now());
     if (line !== undefined) console.log(line);
@@ -98,8 +87,7 @@ async function explore(options: Options): Promise<boolean> {
   if (broken === undefined) return true;
   console.log(`\nVIOLATION with seed ${broken.seed}: looking for its shortest story.\n`);
   await replay(String(broken.seed), options);
-  const kind = isFleet ? " --fleet" : "";
-  console.log(`\nAgain: npm run simulate --${kind} --seed ${broken.seed} --hours ${hours}`);
+  console.log(`\nAgain: npm run simulate -- --seed ${broken.seed} --hours ${hours}`);
   return false;
 }
 
@@ -108,10 +96,7 @@ if (typeof options === "string") {
   console.log(options);
   process.exitCode = process.argv.some((argument) => ["--help", "-h"].includes(argument)) ? 0 : 2;
 } else {
-  const { seed, replicas, upstreams } = options;
-  if (replicas !== undefined) console.log((await runLargeFleet(replicas, upstreams)).join("\n"));
-  else {
-    const holds = seed === undefined ? await explore(options) : await replay(seed, options);
-    process.exitCode = holds ? 0 : 1;
-  }
+  const { seed } = options;
+  const holds = seed === undefined ? await explore(options) : await replay(seed, options);
+  process.exitCode = holds ? 0 : 1;
 }

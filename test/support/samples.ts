@@ -7,11 +7,10 @@ import type { AdvertisedLimit } from "../../src/core/advice/limits.ts";
 import type { Price } from "../../src/core/config/price.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Note } from "../../src/core/budget/journal.ts";
-import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
+import type { Budget, Config, LockRedis, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { Stream } from "../../src/core/exchange/stream.ts";
-import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
-import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import type {
   BudgetSnapshot,
   FleetSnapshot,
@@ -24,6 +23,7 @@ import type { History } from "../../src/core/history/history.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleCron, scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
 import {
+  type FleetStatus,
   type BudgetStatus,
   type Incident,
   type PollStatus,
@@ -120,21 +120,13 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
   };
 }
 
-export function sampleFleet(changes: Partial<Fleet> = {}): Fleet {
+export function sampleLockRedis(changes: Partial<LockRedis> = {}): LockRedis {
   return {
-    redis: {
-      nodes: { kind: "single", host: "127.0.0.1", port: 6379, database: 0 },
-      username: undefined,
-      password: undefined,
-      tls: undefined,
-    },
-    mode: "shard",
-    replicas: 3,
-    reserve: 0.2,
-    ttlMs: 10_000,
-    name: "a",
-    advertise: undefined,
-    prefix: "pacewatch",
+    nodes: { kind: "single", host: "127.0.0.1", port: 1, database: 0 },
+    username: undefined,
+    password: undefined,
+    tls: undefined,
+    key: "pacewatch",
     ...changes,
   };
 }
@@ -292,23 +284,8 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
   };
 }
 
-export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
-  const redis = new RedisAccount(PROCESS_STARTED_AT_MS);
-  redis.observe("beat", 2, undefined);
-  return {
-    vantage: undefined,
-    replicas: 3,
-    upstreams: 4,
-    held: 1,
-    moves: { gained: 2, lost: 1 },
-    sessionValid: true,
-    hasReserve: true,
-    configs: 1,
-    clockAheadMs: 20,
-    redisUp: true,
-    redis,
-    ...changes,
-  };
+function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
+  return { isLeading: true, isLockUp: true, digest: "1k2j3h", ...changes };
 }
 
 const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
@@ -503,50 +480,12 @@ export function sampleStatus(changes: Partial<StatusLists> = {}): Status {
   return statusOf(sampleStatusLists(changes));
 }
 
-/** `ai-router` is polled here, `email` by another. */
+/** It stands by. */
 export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStatus {
-  const replica = {
-    url: "http://10.0.0.7:10429",
-    held: 1,
-    isThisOne: false,
-    isLeaving: false,
-    isNew: false,
-    clockAheadMs: 0,
-  };
   return {
-    mode: "shard",
-    name: "a",
-    redisUp: true,
-    sessionValid: true,
-    replicas: [
-      { ...replica, name: "a", isThisOne: true },
-      { ...replica, name: "b", url: "http://10.0.0.8:10429/" },
-    ],
-    upstreams: [
-      { name: "ai-router", holder: "a", views: [sampleFleetView()] },
-      { name: "email", holder: "b", views: [sampleFleetView({ vantage: "b" })] },
-    ],
-    budgets: [
-      { name: "ai-router", holder: "a" },
-      { name: "email", holder: "b" },
-    ],
-    waitsFor: undefined,
-    configs: 1,
-    ...changes,
-  };
-}
-
-export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
-  return {
-    vantage: "a",
-    state: "up",
-    isUp: true,
-    sinceMs: 1_000,
-    lastPollAtMs: 2_000,
-    lastDurationMs: 112,
-    knownUntilMs: 47_000,
-    incident: undefined,
-    bulletin: undefined,
+    name: "b",
+    isLeading: false,
+    leader: { name: "a", url: "http://10.0.0.7:10429/", sinceMs: POLL_ENDED_AT_MS - 3_600_000 },
     ...changes,
   };
 }
@@ -556,7 +495,6 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     status: () => sampleStatus(),
     columns: () => Promise.resolve(undefined),
     report: undefined,
-    fleet: () => Promise.resolve(undefined),
     metrics: () => ["pacewatch_slots_total 1\n"],
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,

@@ -14,7 +14,6 @@ test("the page of the config has every key once, with its default, and begins wi
   }
   expect(page).toMatch(/\*\*`upstreams\[\]\.path`\*\*: .*Default: `\/v1\/resources`\./);
   expect(page).toMatch(/\*\*`budgets\.NAME\.share`\*\*: .*Default: `20%`\./);
-  expect(page).toMatch(/\*\*`fleet\.mode`\*\*: .* Required\. One of: `shard`, `everywhere`\./);
   expect(page).toMatch(/\*\*`upstreams\[\]\.name`\*\*: .* Required\.\n/);
   expect(page).toMatch(/\*\*`upstreams\[\]\.budget`\*\*: .* Required, here or in `defaults`\. /);
   expect(page).toMatch(

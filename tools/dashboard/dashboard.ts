@@ -17,7 +17,7 @@ const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builde
   ["Outcomes", outcomePanels],
   ["Budgets", budgetPanels],
   ["Values, credit and quotas", valuePanels],
-  ["Fleet and Redis", fleetPanels],
+  ["Fleet", fleetPanels],
   ["Pacewatch itself", itselfPanels],
 ];
 
@@ -74,7 +74,7 @@ function choice(name: string, label: string, query: string): grafana.QueryVariab
       .sort(grafana.VariableSort.AlphabeticalAsc)
       .multi(true)
       .includeAll(true)
-      // Matches a series without the label too: what a shard fleet records has no instance.
+      // Matches a series without the label too: what a fleet records has no instance.
       .allValue(".*")
       .current({ selected: true, text: ["All"], value: ["$__all"] })
   );

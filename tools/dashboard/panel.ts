@@ -104,17 +104,6 @@ export const DASHED: grafana.DynamicConfigValue[] = [
   { id: "custom.fillOpacity", value: 0 },
 ];
 
-/**
- * A quantile in each window of the panel: of classic buckets or, where Prometheus scrapes native histograms, of those.
- * `labels` stay.
- */
-export function quantileOf(quantile: number, histogram: string, matchers: string, labels: string): string {
-  const of = (series: string, by: string): string =>
-    `histogram_quantile(${quantile}, sum by (${by}) (rate(${series}{${matchers}}[$__rate_interval])))`;
-  return `${of(`${histogram}_bucket`, `${labels}, le`)}
-or ${of(histogram, labels)}`;
-}
-
 /** Parts of a whole, on top of each other. */
 export function stacked(text: PanelText, queries: readonly Query[]): timeseries.PanelBuilder {
   return lines(text, queries)

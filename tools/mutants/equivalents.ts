@@ -27,24 +27,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "nothing was seen in the first millisecond of 1970",
   },
   {
-    file: "src/core/fleet/assignment.ts",
-    text: "const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));",
-    change: "> becomes >=",
-    why: "two sums of loads that are a billionth apart, to the last bit, are none that a config has",
-  },
-  {
-    file: "src/core/fleet/board-view.ts",
-    text: "this.#notes += 1;",
-    change: "+= becomes -=",
-    why: "the number only differs from all before it",
-  },
-  {
-    file: "src/core/fleet/holdings.ts",
-    text: "this.#sessions += 1;",
-    change: "+= becomes -=",
-    why: "the number only tells one session of a process from the others",
-  },
-  {
     file: "src/core/schedule/cron-days.ts",
     text: "const first = this.from(0) ?? 0;",
     change: "0 becomes 1",
@@ -55,12 +37,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     text: "return unit !== undefined && Object.hasOwn(UNITS_MS, unit);",
     change: "&& becomes ||",
     why: "the expression before it lets only units through; this line tells the compiler",
-  },
-  {
-    file: "src/engine/fleet/tellings.ts",
-    text: "const positive = new Map([...pauses].filter(([, forMs]) => forMs > 0));",
-    change: "> becomes >=",
-    why: "a pause of no time holds nobody back",
   },
   {
     file: "src/engine/poll/token-source.ts",

@@ -8,7 +8,7 @@ type NotOk = Exclude<Outcome, "ok">;
 
 /** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
-/** As seen from all vantages. */
+/** Whichever process saw it. */
 export const OF_UPSTREAM_EVERYWHERE = "job=%q,upstream=%q";
 export const OF_BUDGET = "job=%q,instance=%q,budget=%q";
 export const OF_BUDGET_ANYWHERE = "job=%q,budget=%q";

@@ -12,7 +12,7 @@ function endingRules(
   counts: string,
   alert: Pick<Alert, "alert" | "summary" | "description">,
 ): RuleGroup["rules"] {
-  /** Of the account, whichever replica saw it. */
+  /** Of the account, whichever process saw it. */
   const emptyIn = (name: string, matchers: string): Recording => ({
     record: name,
     expr: `min by (job, ${labels}) (${emptyAt}${matchers}) - time()`,

@@ -2,7 +2,7 @@ import { OF_INSTANCE, queryValue } from "./alert-text.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** Found by a metric that it exported before, so the job may have any name. */
-const DOWN_TARGET = "up == 0 and on (job, instance) last_over_time(pacewatch_build_info[7d])";
+export const DOWN_TARGET = "up == 0 and on (job, instance) last_over_time(pacewatch_build_info[7d])";
 
 const DOWN: Alert = {
   alert: "PacewatchDown",
@@ -53,7 +53,10 @@ or sum by (job, instance, receiver) (increase(pacewatch_notifications_total{outc
     "The receiver {{ $labels.receiver }} should know something that Pacewatch at {{ $labels.instance }} could not tell it: it took no message for more than five minutes, or refused one within the last hour. What it refused is not sent again.",
 };
 
-export const PACEWATCH_ALERTS: RuleGroup = {
+/** Of a fleet, where one that is gone is no reason to wake anybody. */
+export const OF_ANY_PROCESS: RuleGroup = {
   name: "pacewatch-itself",
-  rules: [DOWN, ABSENT, RELOAD_FAILED, STATE_STORE_DOWN, NOTIFICATIONS_STUCK],
+  rules: [ABSENT, RELOAD_FAILED, STATE_STORE_DOWN, NOTIFICATIONS_STUCK],
 };
+
+export const PACEWATCH_ALERTS: RuleGroup = { ...OF_ANY_PROCESS, rules: [DOWN, ...OF_ANY_PROCESS.rules] };

@@ -156,8 +156,7 @@ unless on (job, upstream) last_over_time(pacewatch:upstream_blocked[3m])`,
 };
 
 /**
- * `down` decides when an upstream is down, by what is recorded: by one Pacewatch, by its holder, or by a majority of
- * vantages.
+ * `down` decides when an upstream is down, by what is recorded: by one Pacewatch, or by the leader of the moment.
  */
 export function upstreamAlerts(
   recorded: readonly Recording[] = [],

@@ -26,7 +26,7 @@ const POLLS_STALLED: Alert = {
 const UNWANTED = `cause=~"budget|overlap|missed|ledger"`;
 const SKIPPED_IN_AN_HOUR = `sum without (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED}}[1h]))`;
 
-/** Not for a replica that is gone: its counters stay in the window. The same in other alerts. */
+/** Not for a process that is gone: its counters stay in the window. The same in other alerts. */
 const SLOTS_SKIPPED: Alert = {
   alert: "PacewatchSlotsSkipped",
   severity: "ticket",

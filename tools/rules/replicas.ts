@@ -1,13 +1,13 @@
 /**
- * In a fleet of the mode `shard`, whoever holds an upstream speaks for it, and the holder changes. So what is said about
- * an upstream has no `instance`: an outage, a window or a guard goes on where the last holder left it.
+ * In a fleet the leader speaks for all upstreams, and the leader changes. So what is said about an upstream has no
+ * `instance`: an outage, a window or a guard goes on where the last leader left it.
  */
 
 import { OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE } from "./alert-text.ts";
 import { NOT_OFFLINE } from "./offline.ts";
 import type { Alert, Recording } from "./rule.ts";
 
-/** Longer than it takes until the next holder has polled, and confirmed what it saw. */
+/** Longer than it takes until the next leader has polled, and confirmed what it saw. */
 export const HANDOVER = "2m";
 
 /** How rules put together what the processes that watch an upstream say. */
@@ -30,9 +30,9 @@ export const REPLICAS: Holders = {
   setting: (metric) => `max by (job, upstream) (last_over_time(${metric}[${HANDOVER}]))`,
 };
 
-export const UP_BY_HOLDER: UpMetric = { metric: "pacewatch:upstream_up:holder", labels: "job, upstream" };
+export const UP_BY_HOLDER: UpMetric = { metric: "pacewatch:upstream_up:leader", labels: "job, upstream" };
 
-/** Between two holders, what the last one said stands. A replica that is offline knows nothing. */
+/** Between two leaders, what the last one said stands. A process that is offline knows nothing. */
 export const IS_UP_BY_HOLDER: Recording = {
   record: UP_BY_HOLDER.metric,
   expr: `${knownUp("pacewatch_upstream_up")}\nor\n${knownUp(`last_over_time(pacewatch_upstream_up[${HANDOVER}])`)}`,
@@ -42,7 +42,7 @@ function knownUp(up: string): string {
   return `max by (job, upstream) (${up} ${NOT_OFFLINE})`;
 }
 
-/** An alert whose condition is true of a holder. */
+/** An alert whose condition is true of a leader. */
 export function byAnyHolder(alert: Alert): Alert {
   return aboutUpstream({
     ...alert,

@@ -1,10 +1,9 @@
 import { Document, isScalar, visit } from "yaml";
-import type { FleetMode } from "../../src/core/config/config.ts";
 import { OF_JOB } from "./alert-text.ts";
 import { CREDIT_ALERTS, QUOTA_ALERTS } from "./alerts-credit.ts";
-import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
+import { FLEET_ALERTS } from "./alerts-fleet.ts";
 import { objectiveAlerts } from "./alerts-objective.ts";
-import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
+import { OF_ANY_PROCESS, PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup } from "./guards.ts";
@@ -13,12 +12,11 @@ import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, REPLICAS, UP_BY_HOLDER } f
 import { type Alert, isAlert, type RuleGroup } from "./rule.ts";
 
 /** Who watches: one process, or a fleet. */
-export type Watchers = "one" | FleetMode;
+export type Watchers = "one" | "fleet";
 
 const WATCHED_BY: Readonly<Record<Watchers, string>> = {
   one: "one Pacewatch",
-  shard: "a fleet in the mode shard",
-  everywhere: "a fleet in the mode everywhere",
+  fleet: "a fleet",
 };
 
 /** A Pacewatch serves them where Prometheus scrapes it. While none can be scraped, there is no link. */
@@ -36,14 +34,13 @@ export function ruleGroups(watchers: Watchers): readonly RuleGroup[] {
     WATCHING_ALERTS,
     QUOTA_ALERTS,
     CREDIT_ALERTS,
-    PACEWATCH_ALERTS,
-    ...(watchers === "one" ? [] : [fleetAlerts(watchers)]),
+    ...(watchers === "one" ? [PACEWATCH_ALERTS] : [FLEET_ALERTS, OF_ANY_PROCESS]),
   ];
 }
 
-/** What one Pacewatch says of an upstream, its holder of the moment, or a majority of vantages. */
+/** What one Pacewatch says of an upstream, or the leader of the moment. */
 function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
-  if (watchers === "shard") {
+  if (watchers === "fleet") {
     const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
     return [
       upstreamAlerts([IS_UP_BY_HOLDER], DOWN_BY_HOLDER, byAnyHolder),
@@ -52,13 +49,7 @@ function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
       { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
     ];
   }
-  const isEverywhere = watchers === "everywhere";
-  return [
-    isEverywhere ? upstreamAlerts(QUORUM_RECORDINGS, DOWN_BY_QUORUM) : upstreamAlerts(),
-    ...recordingGroups(),
-    guardGroup(),
-    objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
-  ];
+  return [upstreamAlerts(), ...recordingGroups(), guardGroup(), objectiveAlerts()];
 }
 
 /** A rule file for Prometheus. */

@@ -1,6 +1,5 @@
-import { createClient, createCluster } from "@redis/client";
-import type { FleetRedis, Address } from "../../core/config/config.ts";
-import { withShortAnswers } from "./answer-size.ts";
+import { createClient } from "@redis/client";
+import type { LockRedis, Address } from "../../core/config/config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { readRegularText } from "../../files/regular-file.ts";
 
@@ -9,17 +8,17 @@ export type RedisDriverParts = {
   readonly password: (() => string | Promise<string>) | undefined;
 };
 
-/** One connection, or the connections to one cluster. Once ended, it is not opened again. */
+/** One connection. Once ended, it is not opened again. */
 export interface RedisDriver {
   /** Rejects without a good answer. A command is sent at most once. */
-  send(key: string | undefined, args: readonly string[], signal: AbortSignal): Promise<unknown>;
+  send(args: readonly string[], signal: AbortSignal): Promise<unknown>;
   readonly ended: Promise<void>;
   destroy(): void;
 }
 
 /** Rejects if it cannot connect. */
 export async function openDriver(
-  redis: FleetRedis,
+  redis: LockRedis,
   parts: RedisDriverParts,
   signal: AbortSignal,
 ): Promise<RedisDriver> {
@@ -28,8 +27,6 @@ export async function openDriver(
   switch (nodes.kind) {
     case "single":
       return openClient(nodes, { ...options, database: nodes.database }, signal);
-    case "cluster":
-      return openCluster(nodes.nodes, options, signal);
     case "sentinel": {
       const ofSentinels = await optionsOf({ ...redis, username: undefined }, { password: undefined });
       const master = await masterOf(nodes.master, nodes.nodes, ofSentinels, signal);
@@ -50,30 +47,8 @@ function openClient(
   // Without a listener an error would end the process. The commands themselves are rejected.
   client.on("error", () => ended.resolve());
   client.on("end", () => ended.resolve());
-  const send: RedisDriver["send"] = (_key, args, abortSignal) =>
-    client.sendCommand([...args], { abortSignal });
-  return connected(client, { send, ended }, 1, signal);
-}
-
-function openCluster(
-  nodes: readonly Address[],
-  options: RedisOptions,
-  signal: AbortSignal,
-): Promise<RedisDriver> {
-  const cluster = createCluster({
-    // The client takes it from here alone for each node. By itself it is 3, by whose rules answers are not measured.
-    RESP: options.RESP,
-    rootNodes: nodes.map(({ host, port }) => ({ socket: { ...options.socket, host, port } })),
-    // The client reconnects to nodes by itself. It does not send a command again.
-    defaults: {
-      ...options,
-      socket: { ...options.socket, reconnectStrategy: (retries) => Math.min(1_000, 50 * 2 ** retries) },
-    },
-  });
-  cluster.on("error", () => {});
-  const send: RedisDriver["send"] = (key, args, abortSignal) =>
-    cluster.sendCommand(key, false, [...args], { abortSignal });
-  return connected(cluster, { send, ended: Promise.withResolvers<void>() }, nodes.length, signal);
+  const send: RedisDriver["send"] = (args, abortSignal) => client.sendCommand([...args], { abortSignal });
+  return connected(client, { send, ended }, signal);
 }
 
 type Client = { readonly isOpen: boolean; connect(): Promise<unknown>; destroy(): void };
@@ -81,16 +56,14 @@ type Client = { readonly isOpen: boolean; connect(): Promise<unknown>; destroy()
 async function connected(
   client: Client,
   { send, ended }: Pick<RedisDriver, "send"> & { readonly ended: PromiseWithResolvers<void> },
-  nodes: number,
   signal: AbortSignal,
 ): Promise<RedisDriver> {
   const destroy = (): void => {
     ended.resolve();
     if (client.isOpen) client.destroy();
   };
-  const mostMs = (nodes + 1) * CONNECT_WITHIN_MS;
   try {
-    await inTime(() => withShortAnswers(() => client.connect()), mostMs, destroy, signal);
+    await inTime(() => client.connect(), 2 * CONNECT_WITHIN_MS, destroy, signal);
   } catch (error) {
     destroy();
     throw error;
@@ -117,7 +90,7 @@ async function inTime<Result>(
 const CONNECT_WITHIN_MS = 2_000;
 
 /** Common to all connections. Files and the password are read again each time. */
-async function optionsOf({ username, tls }: FleetRedis, { password }: RedisDriverParts) {
+async function optionsOf({ username, tls }: LockRedis, { password }: RedisDriverParts) {
   const secret = await password?.();
   return {
     RESP: 2,
@@ -136,7 +109,7 @@ async function optionsOf({ username, tls }: FleetRedis, { password }: RedisDrive
 
 type RedisOptions = Awaited<ReturnType<typeof optionsOf>> & { readonly database?: number };
 
-async function tlsOf({ caFile, certFile, keyFile, serverName }: NonNullable<FleetRedis["tls"]>) {
+async function tlsOf({ caFile, certFile, keyFile, serverName }: NonNullable<LockRedis["tls"]>) {
   const read = async (path: string | undefined): Promise<string | undefined> =>
     path === undefined ? undefined : await readRegularText(path);
   const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(read));
@@ -179,8 +152,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Address> {
   const driver = await openClient(sentinel, options, signal);
-  const asked = (): Promise<unknown> =>
-    driver.send(undefined, ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], signal);
+  const asked = (): Promise<unknown> => driver.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], signal);
   try {
     return addressIn(await inTime(asked, ANSWER_WITHIN_MS, () => driver.destroy(), signal));
   } finally {

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { MOST_BYTES, type Reading, type Register, type Written } from "../../core/lead/register.ts";
-import type { Redis } from "./connection.ts";
-import type { RedisScript } from "./script.ts";
+import { type Redis, redisScript } from "./connection.ts";
 
 /**
  * A server's data has another id after each failover and after a restart: then what was written may be lost. Replicas
@@ -18,8 +17,7 @@ end
 local era = string.match(info, 'master_replid:(%x+)')
 `;
 
-const READ = scriptOf(
-  "read",
+const READ = redisScript(
   `${ERA}
 local kept = redis.pcall('GET', KEYS[1])
 if type(kept) == 'table' then kept = 'not a string' end
@@ -27,8 +25,7 @@ if kept and #kept > ${2 * MOST_BYTES} then kept = 'too long' end
 return { era, kept }`,
 );
 
-const WRITE = scriptOf(
-  "write",
+const WRITE = redisScript(
   `${ERA}
 local kept = redis.call('GET', KEYS[1])
 if era ~= ARGV[1] or (kept and redis.sha1hex(kept) or '') ~= ARGV[2] then return 0 end
@@ -47,7 +44,7 @@ export class RedisRegister implements Register {
   }
 
   async read(): Promise<Reading> {
-    const reply = await this.#run(READ, []);
+    const reply = await this.#redis.run(READ, [this.#key], []);
     const [era, kept]: readonly unknown[] = Array.isArray(reply) ? reply : [];
     if (typeof era !== "string") throw new Error("Redis does not tell the id of its data");
     if (typeof kept !== "string") return { era, value: undefined, version: `${era} `, isSure: false };
@@ -60,22 +57,12 @@ export class RedisRegister implements Register {
     if (bytes > MOST_BYTES)
       throw new Error(`a value of ${bytes} bytes is too long, ${MOST_BYTES} is the most`);
     const [era = "", sha = ""] = version.split(" ");
-    const reply = await this.#run(WRITE, [era, sha, value]);
+    const reply = await this.#redis.run(WRITE, [this.#key], [era, sha, value]);
     if (reply !== 1) return { kind: "changed" };
     return { kind: "written", version: versionOf(era, `${era}\n${value}`) };
-  }
-
-  async #run(script: RedisScript, args: readonly string[]): Promise<unknown> {
-    const reply = await this.#redis.run(script, [this.#key], args);
-    if (reply.kind === "failed") throw new Error(`Redis did not answer: ${reply.failure}`);
-    return reply.value;
   }
 }
 
 function versionOf(era: string, kept: string): string {
   return `${era} ${createHash("sha1").update(kept).digest("hex")}`;
-}
-
-function scriptOf(call: string, body: string): RedisScript {
-  return { call, body, sha: createHash("sha1").update(body).digest("hex") };
 }

@@ -1,6 +1,4 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { type KeptQuotas, NOBODY_KNOWS } from "../../core/budget/quota.ts";
-import { hourOf } from "../../core/time/duration.ts";
 
 /** They have the same length: on a full disk bytes can be replaced, and none added. */
 const [COMPLETE, INCOMPLETE] = ["complete  \n", "incomplete\n"] as const;
@@ -44,14 +42,4 @@ export class Completeness {
       return false;
     }
   }
-}
-
-/** This is not all that there was. So as of now, all of every quota counts as used. */
-export function allUsed({ rows, lostHours }: KeptQuotas, nowMs: number): KeptQuotas {
-  const hour = hourOf(nowMs);
-  const unknown = { requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
-  return {
-    rows: rows.map((row) => (row.hour === hour ? { ...row, ...unknown } : row)),
-    lostHours: [...new Set([...lostHours, hour])],
-  };
 }

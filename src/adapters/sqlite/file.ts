@@ -1,8 +1,8 @@
 import { type ColumnsQuestion, NOTHING_STANDING } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
-import type { KeptQuotas } from "../../core/budget/quota.ts";
-import { allUsed, Completeness } from "./completeness.ts";
+import { allUsed, type KeptQuotas } from "../../core/budget/quota.ts";
+import { Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, Trouble, WriteReply } from "./messages.ts";
 import {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import type { QuotaKey } from "../../core/budget/quota.ts";
+import { allUsed, type QuotaKey } from "../../core/budget/quota.ts";
 import { hourOf } from "../../core/time/duration.ts";
-import { allUsed, Completeness } from "./completeness.ts";
+import { Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase } from "./database.ts";
 import { readQuotas } from "./reading.ts";
 import { quotaRow, rowsOf } from "./tables.ts";

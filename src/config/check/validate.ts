@@ -29,7 +29,6 @@ export function validate(tree: Tree, directory: string): Parts {
   const keys: SoundParts = data ?? soundParts(mappingOf(plain));
   const general = data && generalOf(data);
   const around = {
-    vantage: general?.fleet?.mode === "everywhere" ? general.fleet.name : undefined,
     denyAddresses: general?.denyAddresses,
     prices: new Map(
       Object.entries(keys.budgets).flatMap(([name, { price }]) =>

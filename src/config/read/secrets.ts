@@ -87,7 +87,9 @@ export function secretVariables(
   const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
   const inRequests = upstreams.flatMap(variablesInRequest);
   const ofReceivers = notify.flatMap(({ url, key }) => [url, key]);
-  const keys = [...sources, fleet?.redis.password, ...ofReceivers].flatMap((source) => source?.env ?? []);
+  const keys = [...sources, fleet?.lock.redis.password, ...ofReceivers].flatMap(
+    (source) => source?.env ?? [],
+  );
   return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];
 }
 

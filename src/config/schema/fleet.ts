@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
-import { type Address, FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
+import type { Address, Fleet, LockRedis } from "../../core/config/config.ts";
 import { source } from "../auth/source.ts";
 import {
   checked,
@@ -13,12 +13,9 @@ import {
   matching,
   name,
   named,
-  oneOf,
-  percentage,
   reading,
   section,
   text,
-  wholeNumber,
 } from "../keys/leaves.ts";
 import { parseListen } from "../keys/listen.ts";
 import { type Rule, noted } from "../keys/notes.ts";
@@ -27,7 +24,6 @@ import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
-const MOST_REPLICAS = 1_000;
 const DEFAULT_PORT = 6_379;
 
 type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
@@ -52,10 +48,9 @@ const redis = section({
   })
     .optional()
     .describe("Instead of url: ask Redis Sentinel for the master."),
-  cluster: nodes.optional().describe("Instead of url: some nodes of a Redis Cluster."),
   tls: noted(flag(), { example: "true" })
     .optional()
-    .describe("Whether to connect to the sentinels, or to the nodes of a cluster, over TLS."),
+    .describe("Whether to connect to the sentinels, and to their master, over TLS."),
   username: noted(text("a user's name", 128), { isSecret: true }).optional().describe("The user (ACL)."),
   password: noted(
     source("the password", "{ env: NAME } or { file: PATH }: a password is never written in the config", "."),
@@ -67,7 +62,10 @@ const redis = section({
   server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
     .optional()
     .describe("The name that its certificate must have, instead of its address."),
-}).describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
+  key: name()
+    .prefault("pacewatch")
+    .describe("The key under which the lock stands there. Each fleet needs one of its own."),
+}).describe("A Redis or Valkey that all processes reach: exactly one of url and sentinel.");
 
 const REDIS_TLS_KEYS = ["ca_file", "cert_file", "key_file", "server_name"];
 
@@ -87,68 +85,43 @@ const tlsKeysNeedTls: Rule = {
   },
 };
 
-const redisSchema: z.ZodType<FleetRedis> = decoded(
-  named(ruled(redis, exactlyOne("url", "sentinel", "cluster"), certificateAndKey, tlsKeysNeedTls), {}),
-  ({ url, sentinel, cluster, tls, username, password, ...files }) => ({
-    nodes: nodesOf({ url, sentinel, cluster }),
+const redisSchema: z.ZodType<LockRedis> = decoded(
+  named(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {}),
+  ({ url, sentinel, tls, username, password, key, ...files }) => ({
+    nodes: nodesOf({ url, sentinel }),
     username,
     password,
+    key,
     tls: (url?.tls ?? tls) === true ? files : undefined,
   }),
 );
 
-/** A mapping that has none of them, or several, is refused by its rule, so any answer will do. */
-function nodesOf({
-  url,
-  sentinel,
-  cluster,
-}: Pick<z.output<typeof redis>, "url" | "sentinel" | "cluster">): FleetRedis["nodes"] {
+/** A mapping that has none of them, or both, is refused by its rule, so any answer will do. */
+function nodesOf({ url, sentinel }: Pick<z.output<typeof redis>, "url" | "sentinel">): LockRedis["nodes"] {
   if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
-  if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
-  return { kind: "single", host: url.host, port: url.port, database: url.database };
+  const { host, port, database } = url ?? { host: "", port: DEFAULT_PORT, database: 0 };
+  return { kind: "single", host, port, database };
 }
-
-const reserveNeedsEverywhere: Rule = {
-  check: (fleet, refuse) => {
-    const { mode, reserve } = mappingOf(fleet);
-    if (mode !== "shard" || reserve === undefined) return;
-    const why = "without Redis nobody knows who polls an upstream, so nothing can be set aside: remove it";
-    refuse(["reserve"], `must be set only where mode is everywhere: ${why}`, []);
-  },
-};
-
-const DEFAULT_RESERVE = 0.2;
 
 const keys = named(
   section({
-    redis: redisSchema,
-    mode: noted(oneOf(FLEET_MODES), { isNeeded: true }).describe(
-      "shard: each upstream is polled by one replica. everywhere: by all, each from its own place.",
-    ),
-    replicas: noted(wholeNumber(1, MOST_REPLICAS), { isNeeded: true }).describe(
-      "The largest number of replicas.",
-    ),
-    reserve: percentage({ zero: true, hundred: false }, "20%")
-      .optional()
-      .describe(
-        "Only in everywhere: the part of each budget's cap that replicas may use while Redis is unreachable. Default: 20%.",
-      ),
-    ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
-    name: name().optional().describe("This replica's name. Default: the machine's host name."),
+    lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
+    ttl: duration(1_000, 600_000, "10s")
+      .prefault("10s")
+      .describe("How soon a dead leader is replaced. The same for all processes."),
+    name: name().optional().describe("This process's name. Default: the machine's host name."),
     advertise: httpUrl()
       .optional()
-      .describe("The URL of this replica's page for people. Default: the address that it listens on."),
-    prefix: name().prefault("pacewatch").describe("The prefix of its keys in Redis."),
+      .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
   }).describe(
-    "Several replicas that share their budgets. It cannot change without a restart; a reload keeps replicas and reserve as they were.",
+    "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
   ),
   { ttl: "ttlMs" },
 );
 
-export const fleetSchema: z.ZodType<Fleet> = decoded(ruled(keys, reserveNeedsEverywhere), (written) => ({
+export const fleetSchema: z.ZodType<Fleet> = decoded(keys, (written) => ({
   ...written,
   name: written.name ?? ownName(),
-  reserve: written.mode === "shard" ? 0 : (written.reserve ?? DEFAULT_RESERVE),
 }));
 
 /** The machine's host name, without the characters that a name may not have. */
@@ -157,7 +130,7 @@ function ownName(): string {
     .replaceAll(/[^A-Za-z0-9._-]/g, "-")
     .replace(/^[^A-Za-z0-9]+/, "")
     .slice(0, 64);
-  return name === "" ? "replica" : name;
+  return name === "" ? "pacewatch" : name;
 }
 
 /** Says what a Redis URL must be, and nothing of a valid one. It never quotes the URL, which may have a password in it. */

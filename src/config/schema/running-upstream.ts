@@ -19,8 +19,6 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** An upstream depends on these besides its keys. */
 export type Around = {
-  /** Replicas that poll the same upstream do so at different moments. */
-  readonly vantage: string | undefined;
   readonly denyAddresses: Upstream["denyAddresses"];
   /** By budget. */
   readonly prices: ReadonlyMap<string, Price>;
@@ -33,7 +31,7 @@ export type Around = {
 /** An upstream without a schedule, or with two, is refused by its rule, and is none. */
 export function upstreamOf(
   keys: UpstreamKeys,
-  { vantage, denyAddresses, prices, template, writtenBody }: Around,
+  { denyAddresses, prices, template, writtenBody }: Around,
 ): Upstream | undefined {
   const {
     baseUrl: base,
@@ -48,7 +46,7 @@ export function upstreamOf(
     confirm,
     ...same
   } = keys;
-  const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
+  const schedule = scheduleOf(same.name, { every, cron, timeZone });
   if (schedule === undefined) return undefined;
   const { budgets } = same;
   const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);

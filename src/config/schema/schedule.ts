@@ -64,11 +64,9 @@ export const scheduleKeys: ScheduleKeys = {
 export function scheduleOf(
   name: string,
   { every, cron, timeZone }: Readonly<Record<"every" | "cron" | "timeZone", string | undefined>>,
-  vantage: string | undefined,
 ): Schedule | undefined {
   if ((every === undefined) === (cron === undefined)) return undefined;
-  const phase = vantage === undefined ? name : `${name}@${vantage}`;
   const reading =
-    cron === undefined ? scheduleEvery(parseDuration(every ?? "") ?? 0, phase) : scheduleCron(cron, timeZone);
+    cron === undefined ? scheduleEvery(parseDuration(every ?? "") ?? 0, name) : scheduleCron(cron, timeZone);
   return reading.kind === "schedule" ? reading.schedule : undefined;
 }

@@ -1,26 +1,26 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { Concern, Why } from "./concern.ts";
-import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
+import {
+  coldStartOfBudget,
+  forgottenAfterMs,
+  leaseRatesOf,
+  Leases,
+  type LeaseTerms,
+  paceGapMs,
+} from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
-import { ofPart, ratesOfPart, startOf } from "./part.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
 import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
-/** In a fleet that polls from everywhere, a replica has this part of each budget for itself. */
-export type BudgetPart = {
-  readonly most: number;
-  /** Less of it while some of it has to be left alone. */
-  now(): number;
-};
-
-/** A budget starts with the process (`first`), is `added` by a reload, or is kept for when it is `claimed`. */
+/** A budget starts with the process (`first`), or is `added` by a reload. */
 export type BudgetStart = {
-  readonly kind: "first" | "added" | "claimed";
-  readonly part: BudgetPart | undefined;
+  readonly kind: "first" | "added";
+  /** Where others led before, this is known by what they left. Monotonic. */
+  readonly startsAtMs?: number | undefined;
   /** An unknown earlier request may still be counted for so long after it was sent. */
   readonly uncountedMs: number;
   readonly quotas: Quotas;
@@ -36,18 +36,19 @@ type Grant = {
   charge(cost: number): void;
 };
 
-function termsOf(budget: Budget, part: BudgetPart | undefined): LeaseTerms {
-  return { rates: ratesOfPart(budget, part?.most ?? 1), lingerMs: budget.lingerMs };
+function termsOf(budget: Budget): LeaseTerms {
+  return { rates: leaseRatesOf(budget), lingerMs: budget.lingerMs };
 }
 
-/** Then the part may be larger again. */
-const NOTHING_ALLOWED_MS = 1_000;
-
-function coldMsOf(budget: Budget, terms: LeaseTerms, { kind, part, uncountedMs }: BudgetStart): number {
-  // The claim says from when on.
-  if (kind === "claimed") return 0;
+function coldMsOf(
+  budget: Budget,
+  terms: LeaseTerms,
+  { kind, startsAtMs, uncountedMs }: BudgetStart,
+  nowMs: number,
+): number {
+  if (startsAtMs !== undefined) return Math.max(0, startsAtMs - nowMs);
   if (kind === "added") return forgottenAfterMs(terms, uncountedMs);
-  return startOf(budget, uncountedMs, part?.most).coldMs;
+  return coldStartOfBudget(budget, uncountedMs).coldMs;
 }
 
 /** One budget has its leases, what holds it back, and its quota. */
@@ -57,22 +58,20 @@ export class BudgetLedger {
   readonly #untold: UntoldLimit = new UntoldLimit();
   readonly #quotas: Quotas;
   #retiredBudgets: readonly BudgetLedger[];
-  readonly #part: BudgetPart | undefined;
   #refusedWhy: Why | undefined;
   /** By the more specific budget for whose limit the refusal was taken. Most budgets have no such parts. */
   #partsRefusedAtMs: Map<string, number> | undefined;
 
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
-    const terms = termsOf(budget, start.part);
-    this.#part = start.part;
-    this.leases = new Leases(terms, nowMs, coldMsOf(budget, terms, start));
+    const terms = termsOf(budget);
+    this.leases = new Leases(terms, nowMs, coldMsOf(budget, terms, start, nowMs));
     this.#restraint = new Restraint(budget, start.needs);
     this.#quotas = start.quotas;
     this.#retiredBudgets = start.retiredBudgets;
   }
 
   change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
-    const terms = termsOf(budget, this.#part);
+    const terms = termsOf(budget);
     this.leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
     this.#restraint.change(budget, needs);
   }
@@ -93,8 +92,6 @@ export class BudgetLedger {
     const usedUpUntilMs = this.usedUpUntilMs(nowMs);
     if (usedUpUntilMs > nowMs) return { kind: "wait", untilMs: usedUpUntilMs, cause: "budget", budget };
     const caps = this.budget.rates.map((rate) => this.#capOf(rate, nowMs));
-    if (caps.some((cap) => cap < 1))
-      return { kind: "wait", untilMs: nowMs + NOTHING_ALLOWED_MS, cause: "ledger", budget };
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
     const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.leases.freeAtMs(nowMs, caps);
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
@@ -202,14 +199,7 @@ export class BudgetLedger {
   #capOf(rate: Rate, nowMs: number): number {
     const whole = capOf(rate, this.budget.share);
     const lowered = this.#restraint.capOf(rate, whole, nowMs);
-    return this.#untold.capOf(rate, this.#ownOf(lowered, whole), this.budget, nowMs);
-  }
-
-  #ownOf(cap: number, whole: number): number {
-    if (this.#part === undefined) return cap;
-    const part = this.#part.now();
-    // By the upstream's word it goes to no less than one, or nobody would see the limit rise again.
-    return Math.min(ofPart(whole, part), Math.max(1, ofPart(cap, part)));
+    return this.#untold.capOf(rate, lowered, this.budget, nowMs);
   }
 
   /**

@@ -6,7 +6,7 @@ export type Note =
   | { readonly kind: "quota"; readonly row: QuotaRow }
   | { readonly kind: "budget"; readonly budget: string; readonly record: BudgetRecord };
 
-/** The port of a place where notes outlive this process: the state file, the board of a fleet. */
+/** The port of a place where notes outlive this process: the state file, the notes of a fleet's leader. */
 export interface NoteHome {
   /**
    * One call at a time. True once all of them outlive this process, or whoever comes after it will know that they are

@@ -15,6 +15,7 @@
  * because clocks run at different rates.
  */
 
+import { type Budget, capOf } from "../config/config.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Settlement } from "./ledger.ts";
 
@@ -22,6 +23,10 @@ import type { Settlement } from "./ledger.ts";
 export type LeaseRate = { readonly perMs: number; readonly cap: number };
 
 export type LeaseTerms = { readonly rates: readonly LeaseRate[]; readonly lingerMs: number };
+
+export function leaseRatesOf({ rates, share }: Pick<Budget, "rates" | "share">): readonly LeaseRate[] {
+  return rates.map((rate) => ({ perMs: rate.perMs, cap: capOf(rate, share) }));
+}
 
 /** The least time between two requests. It avoids bursts, and keeps the limit over a crash. */
 export function paceGapMs(rates: readonly LeaseRate[]): number {
@@ -63,10 +68,11 @@ export type ColdStart = {
 
 /**
  * A new process does not know what the one before it sent. If gaps alone keep the limit, it waits for one gap; if
- * not, until none of the other's requests counts any more.
+ * not, until none of the other's requests counts any more. `uncountedMs`: how long after it was sent a request may
+ * still be counted.
  */
 export function coldStartOf(
-  { rates }: LeaseTerms,
+  { rates }: Pick<LeaseTerms, "rates">,
   limits: readonly number[],
   uncountedMs: number,
 ): ColdStart {
@@ -77,6 +83,16 @@ export function coldStartOf(
   const waitMs = rule === "pace_gap" ? paceGapMs(rates) : longestWindowMs + uncountedMs;
   // A burst may catch up for as long, so that processes in a row are paced like one.
   return { rule, waitMs, coldMs: Math.max(waitMs, PACE_BURST_MS) * CLOCK_RATE_MARGIN };
+}
+
+export function coldStartOfBudget(budget: Pick<Budget, "rates" | "share">, uncountedMs: number): ColdStart {
+  // As if each allowed a request, so that what is printed of a budget that does not fit has numbers.
+  const rates = leaseRatesOf(budget).map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
+  return coldStartOf(
+    { rates },
+    budget.rates.map(({ requests }) => requests),
+    uncountedMs,
+  );
 }
 
 export class Leases {
@@ -94,19 +110,10 @@ export class Leases {
     this.#notBeforeMs = nowMs + coldMs;
   }
 
-  /** Nothing is granted before. */
-  get startsAtMs(): number {
-    return this.#notBeforeMs;
-  }
-
-  notBefore(atMs: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, atMs);
-  }
-
-  /** When none is held any more; infinite while a request is in flight. */
+  /** When none is held any more, and the cold start is over; infinite while a request is in flight. */
   get endAtMs(): number {
     if (this.#outstanding > 0) return Infinity;
-    return Math.max(Number.NEGATIVE_INFINITY, ...[...this.#expiries.values()].map(({ last }) => last));
+    return Math.max(this.#notBeforeMs, ...[...this.#expiries.values()].map(({ last }) => last));
   }
 
   /** Call it only where `freeAtMs` is not later than now. */

@@ -59,8 +59,8 @@ export type WaitCause = Extract<SkipCause, "budget" | "backoff" | "yield" | "quo
 
 export interface Lease {
   /**
-   * Asked just before the request is written: a process that was stopped meanwhile may hold a lease that others no
-   * longer count. Then nothing must be written, and the lease is settled as unsent.
+   * Asked in the turn of the request's first byte: another process may lead by now. Then nothing must be written, and the
+   * lease is settled as unsent.
    */
   isUsable(): boolean;
   settle(settlement: Settlement): void;
@@ -72,6 +72,7 @@ export interface Lease {
 export function leaseOf(
   onSettled: (settlement: Settlement) => void,
   onCharged: (cost: number) => void,
+  isUsable: () => boolean,
 ): Lease {
   let [isOpen, isCharged] = [true, false];
   const charge = (cost: number): void => {
@@ -80,7 +81,7 @@ export function leaseOf(
     onCharged(cost);
   };
   return {
-    isUsable: () => true,
+    isUsable,
     settle: (settlement) => {
       if (!isOpen) return;
       isOpen = false;

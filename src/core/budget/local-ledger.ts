@@ -1,5 +1,5 @@
 import type { Advice } from "../advice/advice.ts";
-import { BudgetLedger, type BudgetPart, type BudgetStart } from "./budget-ledger.ts";
+import { BudgetLedger, type BudgetStart } from "./budget-ledger.ts";
 import {
   type BudgetRestraint,
   type BudgetState,
@@ -19,7 +19,6 @@ import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
-import type { Needs } from "./signals.ts";
 
 /** A request can still be counted for this long after it was sent: timeout and linger. */
 export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
@@ -27,15 +26,20 @@ export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly 
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
 
-/** Where replicas share a config: whether a budget is used only once it was claimed, and the part of it that is ours. */
-export type LocalLedgerOptions = {
-  readonly isClaimed?: boolean;
-  readonly part?: BudgetPart | undefined;
+/** Where several processes share the budgets, only the one that leads may send. */
+export type Right = {
+  /** When it may begin, by what those before it left. Monotonic. */
+  startsAtMs(budget: string): number;
+  maySend(budget: string): boolean;
 };
+
+/** The right is gone, or what it waits for is being noted. */
+const ASK_AGAIN_MS = 250;
 
 /** A process keeps every budget that it may use in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
+  readonly #right: Right | undefined;
   readonly quotas: Quotas;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
@@ -48,7 +52,6 @@ export class LocalLedger implements RunningLedger {
   /** Of a budget that is gone: those that took over its upstreams. Answers on their way still speak of it. */
   readonly #heirs = new Map<string, Set<string>>();
   readonly #listeners: ((budget: string) => void)[] = [];
-  readonly #part: BudgetPart | undefined;
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
@@ -57,17 +60,17 @@ export class LocalLedger implements RunningLedger {
     clock: Clock,
     quotas: Quotas = new Quotas(clock),
     records: ReadonlyMap<string, BudgetRecord> = new Map(),
-    { isClaimed = false, part }: LocalLedgerOptions = {},
+    right?: Right,
   ) {
     this.#clock = clock;
-    this.#part = part;
+    this.#right = right;
     this.quotas = quotas;
     this.#absent = new Map(records);
     const budgetsOf = new Map<string, readonly string[]>();
     for (const [budget, { upstreams }] of records)
       for (const name of upstreams) budgetsOf.set(name, [...(budgetsOf.get(name) ?? []), budget]);
     this.#budgetsOf = budgetsOf;
-    this.#adopt(config, isClaimed ? "claimed" : "first");
+    this.#adopt(config, "first");
   }
 
   take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
@@ -83,12 +86,27 @@ export class LocalLedger implements RunningLedger {
     const onCharged = (cost: number): void => {
       for (const grant of grants) grant.charge(cost);
     };
-    return { kind: "granted", lease: leaseOf(onSettled, onCharged) };
+    return {
+      kind: "granted",
+      lease: leaseOf(onSettled, onCharged, () => this.#mayNotSend(budgets) === undefined),
+    };
   }
 
   waitFor(budgets: readonly string[], mostCost: number = 0): Wait | undefined {
     const nowMs = this.#clock.now();
-    return longestWait(budgets.map((budget) => this.#get(budget, "take a lease").waitFor(nowMs, mostCost)));
+    const waits = budgets.map((budget) => this.#get(budget, "take a lease").waitFor(nowMs, mostCost));
+    const budget = this.#mayNotSend(budgets);
+    return (
+      longestWait(waits) ??
+      (budget === undefined
+        ? undefined
+        : { kind: "wait", untilMs: nowMs + ASK_AGAIN_MS, cause: "ledger", budget })
+    );
+  }
+
+  #mayNotSend(budgets: readonly string[]): string | undefined {
+    const right = this.#right;
+    return right && budgets.find((budget) => !right.maySend(budget));
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
@@ -158,27 +176,12 @@ export class LocalLedger implements RunningLedger {
     for (const budget of config.budgets) this.#notify(budget.name);
   }
 
-  /** Nothing of this budget is granted before that. */
-  begin(budget: string, atMs: number): void {
-    this.#budgets.get(budget)?.leases.notBefore(atMs);
-    this.#notify(budget);
-  }
-
-  /** Nothing of it is granted before. */
-  startsAtMs(budget: string): number {
-    return this.#budgets.get(budget)?.leases.startsAtMs ?? Number.NEGATIVE_INFINITY;
-  }
-
-  /** When nothing of it counts any more; infinite while a request is in flight. */
-  leasesEndAtMs(budget: string): number {
-    return this.#budgets.get(budget)?.leases.endAtMs ?? Number.NEGATIVE_INFINITY;
-  }
-
-  /** What another replica knows of it, by a wall clock that shows `wallMs` now. What is stricter counts. */
-  adoptRecord(budget: string, record: BudgetRecord, wallMs: number): void {
-    const ledger = this.#budgets.get(budget);
-    const moment = { nowMs: this.#clock.now(), wallMs };
-    ledger?.adopt(heldOf(record, moment, ledger.budget.maxPauseMs));
+  /** By budget, for how long something of it counts, or it has to wait itself; infinite while a request is in flight. */
+  get countsForMs(): ReadonlyMap<string, number> {
+    const nowMs = this.#clock.now();
+    return new Map(
+      [...this.#budgets].map(([name, { leases }]) => [name, Math.max(0, leases.endAtMs - nowMs)]),
+    );
   }
 
   #adopt(config: Config, kind: BudgetStart["kind"]): void {
@@ -193,12 +196,18 @@ export class LocalLedger implements RunningLedger {
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
       const users = byBudget.get(budget.name) ?? [];
-      const ownNeeds = needsOf(users);
-      const part = this.#part;
-      const needs: Needs = part === undefined ? ownNeeds : (rate) => ownNeeds(rate) / part.most;
+      const needs = needsOf(users);
       kept?.change(budget, needs, this.#longestUncountedMs, nowMs);
       const uncountedMs = kind === "added" ? this.#longestUncountedMs : uncountedMsOf(users, [budget]);
-      const start = { kind, part, uncountedMs, quotas: this.quotas, needs, retiredBudgets: this.#retired };
+      const startsAtMs = kind === "first" ? this.#right?.startsAtMs(budget.name) : undefined;
+      const start = {
+        kind,
+        startsAtMs,
+        uncountedMs,
+        quotas: this.quotas,
+        needs,
+        retiredBudgets: this.#retired,
+      };
       const ledger = kept ?? this.#add(new BudgetLedger(budget, start, nowMs));
       this.#inherit(ledger, users, former);
     }

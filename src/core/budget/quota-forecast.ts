@@ -9,12 +9,9 @@ import { HOUR_MS, hourOf } from "../time/duration.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 export type QuotaUse = {
-  /** All who share the quota used so much of it. */
   readonly used: number;
-  /** This process sent so much, by hour. */
+  /** By hour. */
   readonly buckets: QuotaBuckets;
-  /** How many send as much. */
-  readonly replicas: number;
 };
 
 /** `nowMs` is of the calendar that names the hours. What is spent is told as a part of the quota. */
@@ -42,7 +39,7 @@ export function quotaBurns(
 function paceOver(
   window: BurnWindow,
   firstHour: number,
-  { buckets, replicas }: QuotaUse,
+  { buckets }: QuotaUse,
   nowMs: number,
 ): number | undefined {
   const fromHour = Math.max(hourOf(nowMs - WINDOW_MS[window]), firstHour + 1);
@@ -50,14 +47,14 @@ function paceOver(
   if (!(lengthMs >= WINDOW_MS[window] * LEAST_OF_A_WINDOW)) return undefined;
   let sent = 0;
   for (let hour = fromHour; hour <= hourOf(nowMs); hour += 1) sent += buckets.get(hour) ?? 0;
-  return (sent * replicas) / lengthMs;
+  return sent / lengthMs;
 }
 
 function usedUpAtMs(
   allowed: number,
   periodMs: number,
   paceMs: number,
-  { used, buckets, replicas }: QuotaUse,
+  { used, buckets }: QuotaUse,
   nowMs: number,
 ): number | undefined {
   let left = allowed - used;
@@ -66,8 +63,8 @@ function usedUpAtMs(
   if (paceMs * (periodMs + HOUR_MS) < left) return undefined;
   const oldestHour = hourOf(nowMs - periodMs);
   let known = 0;
-  for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests * replicas;
-  // Others sent this when this process did not look. Nobody knows in which hours, so it leaves evenly.
+  for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests;
+  // Nobody knows in which hours this was sent, so it leaves evenly.
   const unknownAnHour = (Math.max(0, used - known) * HOUR_MS) / periodMs;
   let atMs = nowMs;
   for (let hour = hourOf(nowMs) + 1; atMs < nowMs + periodMs; hour += 1) {
@@ -75,7 +72,7 @@ function usedUpAtMs(
     const sent = paceMs * (nextMs - atMs);
     if (sent >= left) return atMs + left / paceMs;
     const leavingHour = hourOf(nextMs - periodMs) - 1;
-    left += (buckets.get(leavingHour) ?? 0) * replicas + unknownAnHour - sent;
+    left += (buckets.get(leavingHour) ?? 0) + unknownAnHour - sent;
     atMs = nextMs;
   }
   return undefined;

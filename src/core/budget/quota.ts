@@ -39,6 +39,16 @@ export type KeptQuotas = {
 
 export const NOTHING_KEPT: KeptQuotas = { rows: [], lostHours: [] };
 
+/** This is not all that there was. So as of now, all of every quota counts as used. */
+export function allUsed({ rows, lostHours }: KeptQuotas, nowMs: number): KeptQuotas {
+  const hour = hourOf(nowMs);
+  const unknown = { requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+  return {
+    rows: rows.map((row) => (row.hour === hour ? { ...row, ...unknown } : row)),
+    lostHours: [...new Set([...lostHours, hour])],
+  };
+}
+
 /** A request that has not ended. Its hour changes when the calendar is set. */
 export type OpenRequest = { readonly units: number; hour: number };
 
@@ -48,8 +58,6 @@ export class QuotaCount {
   readonly #onChanged: (row: QuotaRow) => void;
   #limit: Quota | undefined;
   readonly #byHour: Map<number, number>;
-  /** Others who share the quota count so much beside. */
-  elsewhere = 0;
   /** This process sent these of them. */
   readonly #ownByHour = new Map<number, number>();
   /** These of them were in flight when an earlier process was killed. */
@@ -193,7 +201,7 @@ export class QuotaCount {
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
   #usedOf({ perMs }: Quota): number {
-    return this.elsewhere + sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
+    return sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
   }
 
   #hour(): number {

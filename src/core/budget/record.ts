@@ -92,6 +92,20 @@ export function heldOf(record: BudgetRecord, now: Moment, maxPauseMs: number): H
   };
 }
 
+/** By the wall clock of another process, which shows so much more. What is over is 0. */
+export function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
+  const later = (untilMs: number): number => (untilMs === 0 ? 0 : untilMs + byMs);
+  const limit = (each: Lowered): Lowered => ({ ...each, untilMs: later(each.untilMs) });
+  return {
+    ...record,
+    pausedUntilMs: later(record.pausedUntilMs),
+    yieldUntilMs: later(record.yieldUntilMs),
+    refusedUntilMs: later(record.refusedUntilMs),
+    lowered: record.lowered.map(limit),
+    untold: record.untold && limit(record.untold),
+  };
+}
+
 /** As another process wrote it. */
 export function recordIn(record: Row): BudgetRecord {
   return {

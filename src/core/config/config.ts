@@ -307,35 +307,26 @@ export type Web = {
 
 export type RedisNodes =
   | ({ readonly kind: "single"; readonly database: number } & Address)
-  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly Address[] }
-  | { readonly kind: "cluster"; readonly nodes: readonly Address[] };
+  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly Address[] };
 
-export type FleetRedis = {
+export type LockRedis = {
   readonly nodes: RedisNodes;
   readonly username: string | undefined;
   readonly password: SecretSource | undefined;
   /** Undefined for a connection in plain text. */
   readonly tls: Omit<Tls, "insecureSkipVerify"> | undefined;
+  /** Under which the lock stands there. */
+  readonly key: string;
 };
 
-export const FLEET_MODES = ["shard", "everywhere"] as const;
-export type FleetMode = (typeof FLEET_MODES)[number];
-
-/** Several replicas that share their budgets over one Redis. */
+/** One of several processes leads, which is the one that holds the lock; the others stand by. */
 export type Fleet = {
-  readonly redis: FleetRedis;
-  readonly mode: FleetMode;
-  /** The most there can be: the reserve is divided by this. */
-  readonly replicas: number;
-  /** The part of each cap that is kept for when Redis is unreachable. 0 ≤ reserve < 1. */
-  readonly reserve: number;
+  readonly lock: { readonly redis: LockRedis };
   readonly ttlMs: number;
-  /** Of this replica. */
+  /** Of this process. */
   readonly name: string;
-  /** The public URL of this replica's page, if not the address it listens on. */
+  /** The URL of this process's page for people. */
   readonly advertise: string | undefined;
-  /** Of its keys in Redis. */
-  readonly prefix: string;
 };
 
 /** What a receiver can be told of. All but `up` begin, and `up` is their end. */

@@ -14,7 +14,7 @@ export function tokenIdentity({ auth, denyAddresses }: Upstream): string | undef
 
 /**
  * The ledger and the proof see the token requests as upstreams of their own. One is sent at most once a
- * minute, and only where a slot asks for it. In a fleet that polls from everywhere, each replica has a token of its own.
+ * minute, and only where a slot asks for it.
  */
 export function tokenRequests(upstreams: readonly Upstream[]): readonly Upstream[] {
   return [...Map.groupBy(upstreams, tokenIdentity).values()].flatMap((users) => {

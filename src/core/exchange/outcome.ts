@@ -33,8 +33,8 @@ export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
   missed: skip("us", "late or suspended", "Pacewatch was late or suspended"),
   ledger: skip(
     "us",
-    "no right by Redis or disk",
-    "Redis had not given this replica the right to poll, or what the poll would use of a quota could not be written down",
+    "no right to send, or a disk in trouble",
+    "this process was not sure that it leads, or what the poll would use of a quota could not be written down",
   ),
   shutdown: skip("us", "shutting down", "Pacewatch was shutting down"),
 };

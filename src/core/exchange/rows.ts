@@ -6,11 +6,6 @@ class Misfit extends Error {}
 /** Reads one stored value, and throws a misfit for one that we would never write. */
 export type Check<Read> = (stored: unknown) => Read;
 
-/** What is in a text; undefined where it is not what we would write. */
-export function readText<Read>(written: string, read: (row: Row) => Read): Read | undefined {
-  return readRows([{ written }], (row) => row.get("written", json(read)))[0];
-}
-
 /**
  * Rows are checked like any input: a damaged byte that SQLite did not notice costs its row, not the start. Checked by
  * hand, as a validation library would take more memory than everything else in this thread.

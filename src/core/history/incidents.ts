@@ -1,4 +1,3 @@
-import type { FleetView } from "../fleet/fleet-status.ts";
 import { type HealthChange, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../poll/health.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
@@ -32,9 +31,17 @@ export function unseenAfterMs(longestGapMs: number, askedSlots = 0): number {
   return (SLOTS_UNTIL_UNKNOWN + askedSlots) * longestGapMs + PAUSED_MS;
 }
 
-/** How another process saw an upstream last. */
-export type SeenBefore = Pick<FleetView, "state" | "isUp" | "sinceMs" | "lastPollAtMs" | "knownUntilMs"> &
-  Partial<Pick<FleetView, "incident" | "bulletin">>;
+/** How an earlier process saw an upstream last. Wall clock. */
+export type SeenBefore = {
+  readonly state: HealthState;
+  readonly isUp: boolean | undefined;
+  readonly sinceMs: number | undefined;
+  readonly lastPollAtMs: number | undefined;
+  /** If nobody has polled it by then, its state is not known any more. */
+  readonly knownUntilMs: number;
+  /** The one that is open. */
+  readonly incident?: Pick<Incident, "state" | "reason" | "startedAtMs" | "polls"> | undefined;
+};
 
 /** Undefined where what is left of that process does not tell: its last poll has failed, and nobody has confirmed it. */
 export function seenLast(
@@ -55,7 +62,7 @@ export function seenLast(
     : { ...known, state: open.state, isUp, sinceMs: open.startedAtMs };
 }
 
-/** Goes on with what another replica saw since: the incident that is open there, or that none is. */
+/** Goes on with what another process saw since: the incident that is open there, or that none is. */
 export function seenElsewhere(
   upstream: string,
   own: readonly Incident[],

@@ -19,21 +19,21 @@ export type Instant = { readonly monoMs: number; readonly bootMs: number };
 /** Chance of one step: a part from 0 to 1, and a text that was never used. */
 export type Luck = { readonly part: number; readonly id: string };
 
-export type Answer<Read> =
-  | { readonly kind: "read"; readonly reading: Read }
+export type Answer =
+  | { readonly kind: "read"; readonly reading: Reading }
   | Written
   | { readonly kind: "unknown" };
 
 export type Heard =
   | { readonly kind: "tick" }
-  | { readonly kind: "answer"; readonly call: number; readonly answer: Answer<Reading> }
+  /** To the call that is under way. */
+  | { readonly kind: "answer"; readonly answer: Answer }
   /** Nothing is sent from now on. */
   | { readonly kind: "stop" }
   /** The lock can be freed: what the next leader must know is noted. */
   | { readonly kind: "drained" };
 
 export type LockCall = {
-  readonly id: number;
   readonly kind: "read" | "take" | "renew" | "nobody" | "free";
   readonly begun: Instant;
   /** Of a write. */
@@ -56,7 +56,7 @@ export type Mine = {
   readonly term: number;
   readonly right: Instant;
   readonly isFreed: boolean;
-  readonly follows: "leader" | "nobody";
+  readonly isAfterLeader: boolean;
 };
 
 type OwnWrite = { readonly n: string; readonly kind: LockCall["kind"]; readonly begun: Instant };
@@ -69,7 +69,6 @@ export type Election = {
   /** Ever seen. */
   readonly maxTerm: number;
   readonly maxTtlMs: number;
-  readonly calls: number;
   readonly call: LockCall | undefined;
   /** Why it must read before it writes. */
   readonly mustRead: "unknown" | "changed" | undefined;
@@ -88,7 +87,6 @@ export function openElection(life: string, ttlMs: number, { monoMs }: Instant): 
     seen: undefined,
     maxTerm: 0,
     maxTtlMs: ttlMs,
-    calls: 0,
     call: undefined,
     mustRead: "unknown",
     failures: 0,
@@ -120,7 +118,7 @@ export function wakeAtMs({ tickAtMs, mine, ttlMs }: Election): number {
   return mine === undefined ? tickAtMs : Math.min(tickAtMs, mine.right.monoMs + RIGHT_PART * ttlMs);
 }
 
-export function callEndsAtMs(ttlMs: number, begun: Instant): number {
+function callEndsAtMs(ttlMs: number, begun: Instant): number {
   return begun.monoMs + ttlMs / 4;
 }
 
@@ -139,8 +137,7 @@ export function next(election: Election, heard: Heard, now: Instant, luck: Luck)
       return { ...election, stop: "drained", tickAtMs: soonUnlessAsked(election, now) };
     case "answer": {
       const { call } = election;
-      // It was given up: a read has told since, or will.
-      if (call === undefined || call.id !== heard.call) return election;
+      if (call === undefined) return election;
       return answered({ ...election, call: undefined }, call, heard.answer, now, luck);
     }
     default:
@@ -176,7 +173,8 @@ function ticked(before: Election, now: Instant, luck: Luck): Election {
     return asked(election, kind, record, now);
   };
   if (mine !== undefined) {
-    if (stop === "drained" && isOwn(election, seen.record) && seen.isSure) return write("free", mine.term);
+    if (stop === "drained" && isOwn(election.life, seen.record) && seen.isSure)
+      return write("free", mine.term);
     // Never a second time over anything else.
     return mine.isFreed ? over(election) : write("renew", mine.term);
   }
@@ -194,11 +192,10 @@ function asked(
   now: Instant,
 ): Election {
   const { ttlMs, seen, mine, ownWrites } = election;
-  const call = { id: election.calls + 1, kind, begun: now, record, version: seen?.version ?? "" };
+  const call = { kind, begun: now, record, version: seen?.version ?? "" };
   const recent = ownWrites.filter(({ begun }) => isFresh(election, begun, now));
   return {
     ...election,
-    calls: call.id,
     call,
     tickAtMs: callEndsAtMs(ttlMs, now),
     mine: mine === undefined ? undefined : { ...mine, isFreed: mine.isFreed || kind === "free" },
@@ -206,13 +203,7 @@ function asked(
   };
 }
 
-function answered(
-  election: Election,
-  call: LockCall,
-  answer: Answer<Reading>,
-  now: Instant,
-  luck: Luck,
-): Election {
+function answered(election: Election, call: LockCall, answer: Answer, now: Instant, luck: Luck): Election {
   const { failures, ttlMs } = election;
   switch (answer.kind) {
     case "unknown": {
@@ -248,7 +239,7 @@ function read(before: Election, reading: Reading, now: Instant, luck: Luck): Ele
     failures: before.mustRead === "changed" ? before.failures : 0,
   };
   const { mine } = election;
-  const own = isOwn(election, record) ? election.ownWrites.find((write) => write.n === n) : undefined;
+  const own = isOwn(election.life, record) ? election.ownWrites.find((write) => write.n === n) : undefined;
   if (mine === undefined) {
     const isWon = isKnown && own?.kind === "take" && isFresh(election, own.begun, now);
     return isWon
@@ -256,7 +247,7 @@ function read(before: Election, reading: Reading, now: Instant, luck: Luck): Ele
       : standing(election, now, luck);
   }
   if (!hasRight(election, now)) return lost(election, now, luck);
-  if (isOwn(election, record)) {
+  if (isOwn(election.life, record)) {
     const isLater = own !== undefined && elapsedMs(own.begun, now) < elapsedMs(mine.right, now);
     return renewed(election, { ...mine, right: isLater ? own.begun : mine.right }, now, luck);
   }
@@ -296,15 +287,9 @@ function leading(
   now: Instant,
   luck: Luck,
 ): Election {
-  const before = over?.record;
-  const isLeaders =
-    before !== undefined && before !== "foreign" && before.life !== null && over?.isSure === true;
-  return renewed(
-    election,
-    { term, right, isFreed: false, follows: isLeaders ? "leader" : "nobody" },
-    now,
-    luck,
-  );
+  const last = over?.isSure === true ? over.record : undefined;
+  const isAfterLeader = typeof last === "object" && last.life !== null;
+  return renewed(election, { term, right, isFreed: false, isAfterLeader }, now, luck);
 }
 
 function renewed(election: Election, mine: Mine, now: Instant, luck: Luck): Election {
@@ -334,7 +319,7 @@ function takenAtMs({ ttlMs, maxTtlMs }: Election, { atMs, isSure }: Seen, { isFr
 }
 
 /** Written by this process, which leads by it. */
-export function isOwn({ life }: Election, record: SeenRecord): boolean {
+export function isOwn(life: string, record: SeenRecord): boolean {
   return record !== undefined && record !== "foreign" && record.life === life && !record.isFree;
 }
 

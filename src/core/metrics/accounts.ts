@@ -250,30 +250,3 @@ function exemplarOf(upstream: string, { id, endedAtMs, head }: Poll, seconds: nu
   const length = Object.entries(labels).flat().join("").length;
   return { ...exemplar, labels: length <= LONGEST_EXEMPLAR ? ownCopy(labels) : known };
 }
-
-/** Not connected; no answer in time; answered with an error. */
-export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
-export type RedisFailure = (typeof REDIS_FAILURES)[number];
-
-export const REDIS_BOUNDS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5];
-
-/** Redis calls since the process began. */
-export class RedisAccount {
-  readonly #startedAtMs: number;
-  /** By name of the call, in order of the first call. */
-  readonly durations: Map<string, Histogram> = new Map();
-  readonly errors: Tally<RedisFailure> = new Tally();
-
-  constructor(startedAtMs: number) {
-    this.#startedAtMs = startedAtMs;
-  }
-
-  observe(call: string, durationMs: number, failure: RedisFailure | undefined): void {
-    if (failure !== undefined) this.errors.add(failure, 1, this.#startedAtMs);
-    // Nothing was sent, so there is no duration.
-    if (failure === "away") return;
-    const durations = this.durations.get(call) ?? new Histogram(REDIS_BOUNDS, this.#startedAtMs);
-    this.durations.set(call, durations);
-    durations.observe(Math.max(0, durationMs) / 1000);
-  }
-}

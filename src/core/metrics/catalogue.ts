@@ -8,7 +8,7 @@ import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { cronOf } from "../schedule/schedule.ts";
-import { CODE_LABELS, type Count, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
+import { CODE_LABELS, type Count, DURATION_BOUNDS } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
   BudgetSnapshot,
@@ -40,8 +40,6 @@ const counter = rowsOf("counter");
 const gauge = rowsOf("gauge");
 const summary = rowsOf("summary");
 const histogram = rowsOf("histogram");
-
-const DIRECTIONS = ["gained", "lost"] as const;
 
 export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   "pacewatch_upstream_info{upstream,budget}": gauge(
@@ -284,51 +282,17 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
     "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
     one(({ offlineUpstreams }) => offlineUpstreams),
   ),
-  pacewatch_fleet_replicas: gauge(
-    "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
-    one(({ fleet }) => fleet?.replicas),
+  pacewatch_leader: gauge(
+    "1 while this process leads its fleet and polls, 0 while it stands by; absent without a fleet, as are the others of it.",
+    one(({ fleet }) => fleet?.isLeading),
   ),
-  pacewatch_fleet_upstreams: gauge(
-    "Upstreams in the config of this replica, for all replicas together to poll.",
-    one(({ fleet }) => fleet?.upstreams),
+  pacewatch_lock_up: gauge(
+    "1 while the lock answers this process, 0 while it does not.",
+    one(({ fleet }) => fleet?.isLockUp),
   ),
-  pacewatch_fleet_upstreams_held: gauge(
-    "Upstreams that this replica polls.",
-    one(({ fleet }) => fleet?.held),
-  ),
-  "pacewatch_fleet_moves_total{direction}": counter(
-    "Upstreams that came to this replica, and that it let go of.",
-    ({ fleet }, add) => DIRECTIONS.forEach((direction) => add(fleet?.moves[direction], { direction })),
-  ),
-  pacewatch_fleet_session_valid: gauge(
-    "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
-    one(({ fleet }) => fleet?.sessionValid),
-  ),
-  pacewatch_fleet_reserve_available: gauge(
-    "In the mode everywhere: 1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
-    one(({ fleet }) => fleet?.hasReserve),
-  ),
-  pacewatch_fleet_configs: gauge(
-    "Different configs that replicas of the fleet run: 1 where they agree.",
-    one(({ fleet }) => fleet?.configs),
-  ),
-  pacewatch_fleet_clock_ahead_seconds: gauge(
-    "How far the wall clock of this replica is ahead of most others'; below 0 where it is behind.",
-    one(({ fleet }) => fleet && fleet.clockAheadMs / 1_000),
-  ),
-  pacewatch_redis_up: gauge(
-    "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
-    one(({ fleet }) => fleet?.redisUp),
-  ),
-  "pacewatch_redis_request_duration_seconds{call}": histogram(
-    `Duration of the calls to Redis, by call. A call exists once it has been made. Buckets up to ${REDIS_BOUNDS.join(", ")}.`,
-    ({ fleet }, add) => {
-      for (const [call, duration] of fleet?.redis.durations ?? []) add(duration, { call }, duration);
-    },
-  ),
-  "pacewatch_redis_errors_total{kind}": counter(
-    "Calls to Redis without a good answer: it was away, late, or refused.",
-    ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors.of(kind), { kind })),
+  "pacewatch_config_info{digest}": gauge(
+    "1, with a digest of the budgets and upstreams that this process runs: equal where those are.",
+    ({ fleet }, add) => add(fleet && 1, fleet && { digest: fleet.digest }),
   ),
   "pacewatch_notifications_total{receiver,outcome}": counter(
     "Messages to a receiver: delivered, failed and to be sent again, or refused for good; absent without notify.",
@@ -368,8 +332,6 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   code: CODE_LABELS,
   phase: PHASES,
   state: HEALTH_STATES,
-  direction: DIRECTIONS,
-  kind: REDIS_FAILURES,
   window: BURN_WINDOWS,
   quota: QUOTAS,
 };

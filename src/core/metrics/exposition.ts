@@ -13,18 +13,17 @@ export function* expose(
   others: readonly Family<MetricsSnapshot>[],
   format: Format,
 ): Generator<Uint8Array | undefined> {
-  const { upstreams, budgets, fleet, startedAtMs } = snapshot;
-  const everywhere: Labels = fleet?.vantage === undefined ? NO_LABELS : { vantage: fleet.vantage };
+  const { upstreams, budgets, startedAtMs } = snapshot;
   const families = [
     yield* written(format, OF_UPSTREAM, upstreams, ({ upstream: { name }, accounts }) => ({
-      labels: { upstream: name, ...everywhere },
+      labels: { upstream: name },
       startedAtMs: accounts.startedAtMs,
     })),
     yield* written(format, OF_BUDGET, budgets, ({ name }) => ({
-      labels: { budget: name, ...everywhere },
+      labels: { budget: name },
       startedAtMs,
     })),
-    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: everywhere, startedAtMs })),
+    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: NO_LABELS, startedAtMs })),
     yield* written(format, others, [snapshot], () => ({ labels: NO_LABELS, startedAtMs })),
   ].flat();
   for (const { metric, samples } of families) {

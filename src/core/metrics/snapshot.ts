@@ -1,6 +1,6 @@
 /** What one scrape shows. Upstreams and budgets are read one by one: the numbers of each are of one moment. */
 
-import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
+import type { UpstreamAccounts } from "./accounts.ts";
 import type { Burn, QuotaForecast } from "../answer/credit.ts";
 import type { BudgetState } from "../budget/ledger.ts";
 import type { Upstream } from "../config/config.ts";
@@ -56,22 +56,10 @@ export type BudgetSnapshot = Omit<BudgetState, "pausedUntilMs"> & {
 };
 
 export type FleetSnapshot = {
-  /** Undefined if one replica holds each upstream. */
-  readonly vantage: string | undefined;
-  readonly replicas: number;
-  /** In the config; those that this replica polls. */
-  readonly upstreams: number;
-  readonly held: number;
-  readonly moves: { readonly gained: number; readonly lost: number };
-  readonly sessionValid: boolean;
-  /** Undefined where no reserve is set aside. */
-  readonly hasReserve: boolean | undefined;
-  /** So many different configs run in the fleet. */
-  readonly configs: number;
-  /** How far this replica's wall clock is ahead of most others'. */
-  readonly clockAheadMs: number;
-  readonly redisUp: boolean;
-  readonly redis: RedisAccount;
+  readonly isLeading: boolean;
+  readonly isLockUp: boolean;
+  /** Of the budgets and upstreams of the running config. */
+  readonly digest: string;
 };
 
 export const NOTIFY_OUTCOMES = ["delivered", "failed", "refused"] as const;
@@ -91,8 +79,8 @@ export type MetricsSnapshot = {
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
   readonly stateLostAtMs: number | undefined;
-  /** How many cannot be reached because we are offline. */
-  readonly offlineUpstreams: number;
+  /** How many cannot be reached because we are offline; undefined while this process polls nothing. */
+  readonly offlineUpstreams: number | undefined;
   /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
   readonly receivers: readonly ReceiverSnapshot[];

@@ -67,8 +67,6 @@ function idOf(subject: string, startedAtMs: number): string {
 export type Condition = {
   readonly kind: AlertKind;
   readonly upstream?: string | undefined;
-  /** Of this one of a fleet, where it is of no upstream. */
-  readonly replica?: string | undefined;
   /** Of which of several: a value, a quota, a date. */
   readonly of?: string | undefined;
   readonly says: string;
@@ -78,11 +76,6 @@ export type Condition = {
   readonly sinceMs?: number | undefined;
 };
 
-/** Undefined where it is of an upstream, or of the only process. */
-export function replicaIn(subject: string): string | undefined {
-  return /^pacewatch@([^/]+)/.exec(subject)?.[1];
-}
-
 /** What would be empty just before its refill, and a moment later just after it, is told once. */
 const REFILLED_AFTER_MS = 10 * MINUTE_MS;
 
@@ -91,12 +84,10 @@ export function foldConditions(
   open: ReadonlyMap<string, Alert>,
   conditions: readonly Condition[],
   nowMs: number,
-  isWatched: (alert: Alert) => boolean = () => true,
 ): { readonly open: ReadonlyMap<string, Alert>; readonly ended: readonly Alert[] } {
   const next = new Map<string, Alert>();
-  for (const { kind, upstream, replica, of, says, isNear, sinceMs } of conditions) {
-    const whose = upstream ?? (replica === undefined ? "pacewatch" : `pacewatch@${replica}`);
-    const subject = [whose, kind, ...(of === undefined ? [] : [of])].join("/");
+  for (const { kind, upstream, of, says, isNear, sinceMs } of conditions) {
+    const subject = [upstream ?? "pacewatch", kind, ...(of === undefined ? [] : [of])].join("/");
     const known = open.get(subject);
     if (known === undefined && isNear) continue;
     const startedAtMs = known?.startedAtMs ?? sinceMs ?? nowMs;
@@ -119,7 +110,6 @@ export function foldConditions(
       knownAtMs: nowMs,
       // What was said of it holds no more, but for what happened meanwhile.
       says: alert.kind === "offline" ? alert.says : "",
-      ...(!isWatched(alert) && { isUnwatched: true as const }),
     }));
   return { open: next, ended };
 }

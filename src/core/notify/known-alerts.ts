@@ -1,11 +1,10 @@
 import type { Incident } from "../status/status.ts";
 import { type Alert, alertOf, type Condition, foldConditions, NO_INCIDENT } from "./alert.ts";
-import { type Renamed, renamedBy } from "./bulletin.ts";
 import { NEWS_MS } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
 
 /** Of one upstream: who has more of them in a day is told of these. */
-export const INCIDENTS_TOLD = 16;
+const INCIDENTS_TOLD = 16;
 const MOST_ENDED = 1_000;
 
 /** The alerts of now and of the last day. */
@@ -14,8 +13,6 @@ export class KnownAlerts {
   readonly #incidents = new Map<string, readonly Alert[]>();
   #open: ReadonlyMap<string, Alert>;
   #ended: readonly Alert[] = [];
-  /** By the ids that this replica gives them: incidents of which another one has told. */
-  #renamed: ReadonlyMap<string, Renamed> = new Map();
 
   constructor(before: readonly Notified[]) {
     this.#open = openConditions(before);
@@ -23,10 +20,6 @@ export class KnownAlerts {
 
   get all(): readonly Alert[] {
     return [...[...this.#incidents.values()].flat(), ...this.#open.values(), ...this.#ended];
-  }
-
-  get upstreams(): Iterable<string> {
-    return this.#incidents.keys();
   }
 
   has(upstream: string): boolean {
@@ -43,8 +36,8 @@ export class KnownAlerts {
     );
   }
 
-  seeConditions(conditions: readonly Condition[], nowMs: number, isWatched: (alert: Alert) => boolean): void {
-    const { open, ended } = foldConditions(this.#open, conditions, nowMs, isWatched);
+  seeConditions(conditions: readonly Condition[], nowMs: number): void {
+    const { open, ended } = foldConditions(this.#open, conditions, nowMs);
     this.#open = open;
     this.#ended = [...this.#ended, ...ended].slice(-MOST_ENDED);
   }
@@ -53,27 +46,11 @@ export class KnownAlerts {
     for (const [upstream, alerts] of this.#incidents) this.#keep(upstream, alerts, nowMs);
   }
 
-  /** Another process told until now. */
-  takeOver(notified: readonly Notified[]): void {
-    this.#open = openConditions(notified);
-    this.#renamed = new Map();
-  }
-
-  rename(notified: readonly Notified[]): void {
-    this.#renamed = renamedBy(notified, (upstream) => this.#incidents.get(upstream) ?? []);
-    for (const [upstream, alerts] of this.#incidents)
-      this.#incidents.set(
-        upstream,
-        alerts.map((alert) => ({ ...alert, ...this.#renamed.get(alert.id) })),
-      );
-  }
-
   #seen(incidents: readonly Incident[], before: readonly Alert[], nowMs: number): readonly Alert[] {
     const known = new Map(before.map((alert) => [alert.id, alert]));
     return incidents.slice(0, INCIDENTS_TOLD).flatMap((incident) => {
-      const seen = alertOf(incident, nowMs);
-      if (seen === undefined) return [];
-      const alert = { ...seen, ...this.#renamed.get(seen.id) };
+      const alert = alertOf(incident, nowMs);
+      if (alert === undefined) return [];
       const former = known.get(alert.id);
       if (former === undefined || former.endedAtMs !== alert.endedAtMs) return [alert];
       return [{ ...alert, knownAtMs: former.knownAtMs }];

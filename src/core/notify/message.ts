@@ -8,7 +8,7 @@ import { SIDE_WERE, SIDE_WORDS } from "../status/words.ts";
 import { oneLine } from "../text/escape.ts";
 import { listing } from "../text/listing.ts";
 import { dateTime } from "../time/civil-day.ts";
-import { type Alert, replicaIn } from "./alert.ts";
+import type { Alert } from "./alert.ts";
 import type { Due, Scene } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
 
@@ -234,13 +234,12 @@ function titleOf(due: Due): string {
 }
 
 function nameOf({ upstream, subject, kind }: Alert): string {
-  const replica = replicaIn(subject);
   if (upstream === undefined && kind === "credit_ending") return `Budget ${subject.split("/").at(-2)}`;
-  return upstream ?? (replica === undefined ? "Pacewatch" : `Pacewatch on ${replica}`);
+  return upstream ?? "Pacewatch";
 }
 
 /** What there are several of. */
 function nounOf({ upstream, kind }: Alert): string {
   if (upstream !== undefined) return "upstreams";
-  return kind === "credit_ending" ? "budgets" : "replicas";
+  return kind === "credit_ending" ? "budgets" : "processes";
 }

@@ -9,12 +9,12 @@
  */
 
 import { sendersByBudget } from "../budget/needs.ts";
-import type { Budget, Config, Fleet, Upstream } from "../config/config.ts";
-import { leaseRatesOf } from "./numbers.ts";
+import type { Budget, Config, Upstream } from "../config/config.ts";
+import { leaseRatesOf } from "../budget/leases.ts";
 import { type Ask, allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 /** So much of a config decides whether it fits. */
-export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Config, "fleet">>;
+export type Watched = Pick<Config, "budgets" | "upstreams">;
 
 type Senders = ReadonlyMap<string, readonly Upstream[]>;
 
@@ -30,23 +30,23 @@ function isCrowded(budget: Budget, config: Watched, byBudget: Senders): boolean 
   const idle = senders.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
   if (idle.length === 0) return false;
   const asks = [...asksOf(senders), ...idle];
-  return !allServedInTime(asks, paceOf(leaseRatesOf(budget, config.fleet)));
+  return !allServedInTime(asks, paceOf(leaseRatesOf(budget)));
 }
 
 /** A turn that stands idle counts as a part of one: the other budget's pace gap may be the shorter one. */
 function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudget: Senders): readonly Ask[] {
   if (upstream.budgets.length === 1) return [];
-  const gapMs = gapOf(budget, config.fleet);
+  const gapMs = gapOf(budget);
   const others = config.budgets.filter(
     ({ name }) => name !== budget.name && upstream.budgets.includes(name) && isShared(name, byBudget),
   );
   if (others.length === 0) return [];
-  const part = Math.min(1, Math.max(...others.map((other) => gapOf(other, config.fleet))) / gapMs);
+  const part = Math.min(1, Math.max(...others.map(gapOf)) / gapMs);
   return asksOf([upstream]).map((ask) => ({ ...ask, count: ask.count * part }));
 }
 
-function gapOf(budget: Budget, fleet: Fleet | undefined): number {
-  return paceOf(leaseRatesOf(budget, fleet)).gapMs;
+function gapOf(budget: Budget): number {
+  return paceOf(leaseRatesOf(budget)).gapMs;
 }
 
 /** An upstream that has a budget for itself waits there for nobody. */

@@ -1,18 +1,12 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
-import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import type { Budget, Upstream } from "../config/config.ts";
 import { formatUnits } from "../config/price.ts";
 import { listing } from "../text/listing.ts";
 import { formatPercentage } from "../text/percent.ts";
 import { formatDuration } from "../time/duration.ts";
-import type { Group } from "../fleet/groups.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
-import {
-  type BudgetProof,
-  type BudgetUse,
-  leaseRatesOf,
-  type QuotaProof,
-  type RateProof,
-} from "./numbers.ts";
+import { leaseRatesOf } from "../budget/leases.ts";
+import type { BudgetProof, BudgetUse, QuotaProof, RateProof } from "./numbers.ts";
 import { allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 export type Subject =
@@ -45,19 +39,15 @@ export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[]
   return faults;
 }
 
-function nothingAllowed({ rate, part }: RateProof, budget: Budget, advice: string): string {
-  if (part !== undefined && part.whole >= 1)
-    return `budget "${budget.name}" allows its replicas nothing: its cap is ${part.whole} (${formatPercentage(budget.share)} of ${rate.requests} in ${rate.label}), and the part of one of ${part.replicas} replicas is less than one request: ${advice}, or lower fleet.replicas to ${part.whole}, or set fleet.mode: shard`;
+function nothingAllowed({ rate }: RateProof, budget: Budget, advice: string): string {
   return `budget "${budget.name}" allows nothing: ${formatPercentage(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
 }
 
-function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budget, advice: string): string {
+function tooMuch({ rate, cap, demand, upstreams }: RateProof, budget: Budget, advice: string): string {
   const parts = upstreams.map(
     ({ upstream, slots, confirm }) => `${upstream}: ${slots} × (1 + ${confirm} to confirm)`,
   );
-  const divided = part === undefined ? "" : `, divided among ${part.replicas} replicas`;
-  const whose = part === undefined ? "its upstreams" : "each replica";
-  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${formatPercentage(budget.share)} of ${rate.requests}${divided}): ${advice}`;
+  return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${formatPercentage(budget.share)} of ${rate.requests}): ${advice}`;
 }
 
 function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
@@ -111,7 +101,7 @@ export function priceFaults(
 }
 
 export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[] {
-  const { budget, upstreams, fleet } = use;
+  const { budget, upstreams } = use;
   const subject: Subject = { kind: "budget", budget: budget.name };
   if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
   const warnings: Finding[] = [];
@@ -121,26 +111,15 @@ export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding
     warnings.push({ subject: { kind: kindOf(early), budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, use));
-  const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));
-  if (fleet !== undefined && wholes.length > 0) {
-    const message = `budget "${budget.name}" has no reserve: ${formatPercentage(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...wholes), fleet)}`;
-    warnings.push({ subject, message });
-  }
   return warnings;
 }
 
-/** The reserve that gives each replica one request of this cap; if none does, a larger share may. */
-function reserveThatDoes(cap: number, { replicas }: Fleet): string {
-  const percents = Math.ceil((100 * replicas) / cap - 1e-9);
-  return percents < 100 ? `: raise fleet.reserve to at least ${percents}%` : ": raise the budget's share";
-}
-
 /** A lease is held for its poll and then a window. So slots that fill the cap exactly, or the pace, fall behind. */
-function tightness(proof: BudgetProof, { budget, upstreams, fleet }: BudgetUse): readonly Finding[] {
+function tightness(proof: BudgetProof, { budget, upstreams }: BudgetUse): readonly Finding[] {
   if (!proof.fits) return [];
   const asks = asksOf(upstreams);
   const pollMs = Math.max(...upstreams.map(({ timeoutMs }) => timeoutMs)) + budget.lingerMs;
-  const slowPace = paceOf(leaseRatesOf(budget, fleet), pollMs);
+  const slowPace = paceOf(leaseRatesOf(budget), pollMs);
   const isSlowInTime = allServedInTime(asks, slowPace);
   const warnings: Finding[] = [];
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
@@ -155,18 +134,6 @@ function tightness(proof: BudgetProof, { budget, upstreams, fleet }: BudgetUse):
 export function crowdedWarning({ budget, paceGapMs }: BudgetProof): Finding {
   const message = `budget "${budget}" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to ${formatDuration(Math.ceil(paceGapMs))}, so some slots may be late or skipped`;
   return { subject: { kind: "budget", budget }, message };
-}
-
-/** Over HTTPS on a fresh connection each, more would take more than 60 % of a core: see docs/scale.md. */
-const POLLS_PER_SECOND_OF_A_PROCESS = 500;
-
-export function largeGroups(groups: readonly Group[]): readonly Finding[] {
-  return groups.flatMap(({ budgets, pollsPerSecond }) => {
-    const [budget = ""] = budgets;
-    if (pollsPerSecond <= POLLS_PER_SECOND_OF_A_PROCESS) return [];
-    const message = `the upstreams of ${listing(budgets.map((name) => `"${name}"`))} ask for ${Math.round(pollsPerSecond)} polls a second, which may be too much for one process (plan with ${POLLS_PER_SECOND_OF_A_PROCESS}), and in shard one replica polls all that draw on common budgets`;
-    return [{ subject: { kind: "budget", budget }, message }];
-  });
 }
 
 /** `keys`: by the names of the upstreams. It is equal for two that use the same key. */

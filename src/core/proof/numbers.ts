@@ -1,8 +1,12 @@
-import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
+import { type Budget, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
 import { mostOf } from "../config/price.ts";
-import { sharesOf, vantagesOf } from "../fleet/parts.ts";
-import { type ColdStart, type LeaseRate, paceGapMs } from "../budget/leases.ts";
-import { ofPart, ratesOfPart, startOf } from "../budget/part.ts";
+import {
+  type ColdStart,
+  coldStartOfBudget,
+  type LeaseRate,
+  leaseRatesOf,
+  paceGapMs,
+} from "../budget/leases.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { type Ask, allServedInTime, asksOf, longestBusyMs, paceOf, requestsWithin } from "./pace.ts";
 
@@ -17,9 +21,8 @@ export type Demand = {
 
 export type RateProof = {
   readonly rate: Rate;
-  /** ⌊limit · share⌋, the most that may be used; where each replica polls all, the part of one of them. */
+  /** ⌊limit · share⌋, the most that may be used. */
   readonly cap: number;
-  readonly part?: { readonly replicas: number; readonly whole: number; readonly withoutRedis: number };
   /** The most that may be asked for in one window. */
   readonly demand: number;
   /** Below 0 where only slots that come at once ask for more: then they take turns. */
@@ -72,14 +75,12 @@ export type BudgetProof = {
 export type BudgetUse = {
   readonly budget: Budget;
   readonly upstreams: readonly Upstream[];
-  readonly fleet?: Fleet | undefined;
 };
 
 export function proveBudget(use: BudgetUse): BudgetProof {
-  const { budget, upstreams, fleet } = use;
-  const vantages = vantagesOf(fleet);
+  const { budget, upstreams } = use;
   const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
-  const { rule, waitMs } = startOf(budget, longestTimeoutMs + budget.lingerMs, 1 / vantages);
+  const { rule, waitMs } = coldStartOfBudget(budget, longestTimeoutMs + budget.lingerMs);
   const rates = budget.rates.map((rate) => proveRate(rate, use));
   const turns = proveTurns(use);
   // As if each allowed a request, so that what is printed of a budget that does not fit has numbers.
@@ -94,23 +95,15 @@ export function proveBudget(use: BudgetUse): BudgetProof {
     coldStart: { rule, waitMs },
     quota: budget.quota && proveQuota(budget.quota, use, () => 1),
     spend: proveSpend(use),
-    requestsPer30d: upstreams.reduce(
-      (sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30 * vantages,
-      0,
-    ),
+    requestsPer30d: upstreams.reduce((sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30, 0),
   };
 }
 
 type Rates = Pick<Budget, "rates" | "share">;
 
-/** The leases of a budget allow so much; where each replica polls all, those of one of them. */
-export function leaseRatesOf(budget: Rates, fleet: Fleet | undefined): readonly LeaseRate[] {
-  return ratesOfPart(budget, 1 / vantagesOf(fleet));
-}
-
 /** Room in every window for all that may be asked for in it, or a pace that serves it in time. */
-export function fitsRates(budget: Rates, asks: readonly Ask[], fleet?: Fleet): boolean {
-  const rates = leaseRatesOf(budget, fleet);
+export function fitsRates(budget: Rates, asks: readonly Ask[]): boolean {
+  const rates = leaseRatesOf(budget);
   if (rates.some(({ cap }) => cap < 1)) return false;
   return haveRoom(rates, asks) || allServedInTime(asks, paceOf(rates));
 }
@@ -119,8 +112,8 @@ function haveRoom(rates: readonly LeaseRate[], asks: readonly Ask[]): boolean {
   return rates.every(({ perMs, cap }) => requestsWithin(asks, perMs) <= cap);
 }
 
-function proveTurns({ budget, upstreams, fleet }: BudgetUse): TurnsProof | undefined {
-  const rates = leaseRatesOf(budget, fleet);
+function proveTurns({ budget, upstreams }: BudgetUse): TurnsProof | undefined {
+  const rates = leaseRatesOf(budget);
   const asks = asksOf(upstreams);
   if (rates.some(({ cap }) => cap < 1) || haveRoom(rates, asks)) return undefined;
   const pace = paceOf(rates);
@@ -132,30 +125,25 @@ function proveTurns({ budget, upstreams, fleet }: BudgetUse): TurnsProof | undef
   };
 }
 
-function proveRate(rate: Rate, { budget: { share }, upstreams, fleet }: BudgetUse): RateProof {
-  const cap = leaseRatesOf({ rates: [rate], share }, fleet)[0]?.cap ?? 0;
+function proveRate(rate: Rate, { budget: { share }, upstreams }: BudgetUse): RateProof {
+  const cap = capOf(rate, share);
   const demands = upstreams.map(({ name, schedule, confirm }) => {
     const slots = cronOf(schedule).mostWithin(rate.perMs);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
-  const whole = capOf(rate, share);
-  const part = fleet?.mode === "everywhere" && {
-    part: { replicas: fleet.replicas, whole, withoutRedis: ofPart(whole, sharesOf(fleet).seat) },
-  };
-  return { rate, cap, ...part, demand, headroom: cap - demand, upstreams: demands };
+  return { rate, cap, demand, headroom: cap - demand, upstreams: demands };
 }
 
 function proveQuota(
   quota: Quota,
-  { upstreams, fleet }: BudgetUse,
+  { upstreams }: BudgetUse,
   unitsOf: (upstream: Upstream) => number,
 ): QuotaProof {
-  const ofOne = upstreams.reduce(
+  const scheduled = upstreams.reduce(
     (sum, upstream) => sum + cronOf(upstream.schedule).mostWithin(quota.perMs) * unitsOf(upstream),
     0,
   );
-  const scheduled = ofOne * vantagesOf(fleet);
   const dearest = Math.max(0, ...upstreams.map(unitsOf));
   return { quota, scheduled, dearest, spentEarly: scheduled > quota.most };
 }

@@ -6,18 +6,12 @@ import { cronOf, type Schedule } from "../schedule/schedule.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
-import { type Group, groupsOf } from "../fleet/groups.ts";
-import { type Finding, crowdedWarning, faultsOf, largeGroups, priceFaults, warningsOf } from "./findings.ts";
+import { type Finding, crowdedWarning, faultsOf, priceFaults, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
-/** Upstreams that draw on common budgets. */
-export type ProofGroup = Pick<Group, "budgets" | "upstreams" | "pollsPerSecond">;
-
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
-  /** In `shard`: each is polled by one replica. The one that asks for the most polls is first. */
-  readonly groups: readonly ProofGroup[];
   /** By upstream: how late after its slot a poll may end. */
   readonly latenessMs: ReadonlyMap<string, number>;
   /** Why the config must be refused. */
@@ -28,12 +22,11 @@ export type Proof = {
 export function prove(config: Watched): Proof {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [...priceFaults(config.budgets, sendersByBudget(config.upstreams))];
-  const groups = config.fleet?.mode === "shard" ? groupsOf(config.upstreams) : [];
-  const warnings: Finding[] = [...densityWarnings(config.upstreams), ...largeGroups(groups)];
+  const warnings: Finding[] = [...densityWarnings(config.upstreams)];
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
-    const use = { budget, upstreams: byBudget.get(budget.name) ?? [], fleet: config.fleet };
+    const use = { budget, upstreams: byBudget.get(budget.name) ?? [] };
     const proof = proveBudget(use);
     budgets.push(proof);
     faults.push(...faultsOf(proof, use));
@@ -44,9 +37,6 @@ export function prove(config: Watched): Proof {
   return {
     budgets,
     latenessMs: new Map(config.upstreams.map((upstream) => [upstream.name, latenessOf(upstream)])),
-    groups: groups
-      .toSorted((a, b) => b.pollsPerSecond - a.pollsPerSecond)
-      .map(({ budgets: of, upstreams, pollsPerSecond }) => ({ budgets: of, upstreams, pollsPerSecond })),
     faults,
     warnings,
   };

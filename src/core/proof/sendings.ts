@@ -1,14 +1,13 @@
 import { type Config, SAFE_METHODS } from "../config/config.ts";
-import { vantagesOf } from "../fleet/parts.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { formatMoney, mostOf } from "../config/price.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 /** How often each request is sent at most that is not safe: it may do something, or cost something. */
-export function unsafeSendings({ upstreams, fleet }: Pick<Config, "upstreams" | "fleet">): readonly string[] {
+export function unsafeSendings({ upstreams }: Pick<Config, "upstreams">): readonly string[] {
   return upstreams.flatMap(({ name, method = "GET", schedule, confirm }) => {
     if (SAFE_METHODS.has(method)) return [];
-    const slots = cronOf(schedule).mostWithin(DAY_MS) * vantagesOf(fleet);
+    const slots = cronOf(schedule).mostWithin(DAY_MS);
     const confirmed =
       confirm === 0
         ? "none confirmed"
@@ -22,13 +21,13 @@ export function unsafeSendings({ upstreams, fleet }: Pick<Config, "upstreams" | 
 }
 
 /** What all polls cost at most, by currency. */
-export function costsOf({ upstreams, fleet }: Pick<Config, "upstreams" | "fleet">): readonly string[] {
+export function costsOf({ upstreams }: Pick<Config, "upstreams">): readonly string[] {
   const byCurrency = Map.groupBy(upstreams, ({ price }) => price?.currency);
   return [...byCurrency].flatMap(([currency, priced]) => {
     if (currency === undefined) return [];
     const [day, month] = [DAY_MS, 30 * DAY_MS].map((perMs) => {
       const units = priced.reduce((sum, { schedule, confirm, price }) => {
-        const polls = cronOf(schedule).mostWithin(perMs) * vantagesOf(fleet) * (1 + confirm);
+        const polls = cronOf(schedule).mostWithin(perMs) * (1 + confirm);
         return sum + polls * mostOf(price);
       }, 0);
       return `${formatMoney(units)} ${currency}`;

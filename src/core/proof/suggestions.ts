@@ -1,7 +1,6 @@
 import { mostOf } from "../config/price.ts";
 import { formatDuration } from "../time/duration.ts";
 import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
-import { vantagesOf } from "../fleet/parts.ts";
 import { type BudgetUse, fitsRates, type QuotaProof } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
 
@@ -9,12 +8,12 @@ import { asksOf, requestsWithin } from "./pace.ts";
 type Plan = { readonly share: number; readonly leastPeriodMs: number; readonly mostConfirm: number };
 
 /** The least change of each kind that alone would fit the rates, in words; else the least share with some period. */
-export function adviceForRates({ budget, upstreams, fleet }: BudgetUse): string {
+export function adviceForRates({ budget, upstreams }: BudgetUse): string {
   const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
   const current: Plan = { share: budget.share, leastPeriodMs: 0, mostConfirm };
   const fits = (change: Partial<Plan>): boolean => {
     const { share, leastPeriodMs, mostConfirm: confirm } = { ...current, ...change };
-    return fitsRates({ ...budget, share }, asksOf(upstreams, leastPeriodMs, confirm), fleet);
+    return fitsRates({ ...budget, share }, asksOf(upstreams, leastPeriodMs, confirm));
   };
   const periodWith = (share: number): number | undefined =>
     LEGAL_PERIODS_MS.find((leastPeriodMs) => fits({ share, leastPeriodMs }));
@@ -43,12 +42,12 @@ function range(from: number, to: number): readonly number[] {
 /** Names a change with which the quota would last. */
 export function adviceForQuota(
   { quota: { most, perMs }, currency }: QuotaProof,
-  { upstreams, fleet }: BudgetUse,
+  { upstreams }: BudgetUse,
 ): string {
   const alike = [...Map.groupBy(upstreams, ({ price }) => (currency === undefined ? 1 : mostOf(price)))];
   const taken = (leastMs: number): number =>
     alike.reduce((sum, [units, group]) => sum + units * requestsWithin(asksOf(group, leastMs, 0), perMs), 0);
-  const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) * vantagesOf(fleet) <= most);
+  const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) <= most);
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
 }

@@ -1,8 +1,7 @@
 /** How soon an outage is known: its first failure, and those that confirm it. */
 
 import type { Budget, Upstream } from "../config/config.ts";
-import { paceGapMs } from "../budget/leases.ts";
-import { leaseRatesOf } from "./numbers.ts";
+import { leaseRatesOf, paceGapMs } from "../budget/leases.ts";
 import type { Watched } from "./crowding.ts";
 
 export type ToldDown = {
@@ -13,16 +12,16 @@ export type ToldDown = {
   readonly latestMs: number;
 };
 
-export function toldDown({ budgets, upstreams, fleet }: Watched): readonly ToldDown[] {
-  const gaps = new Map(budgets.map((budget) => [budget.name, gapOf(budget, fleet)]));
+export function toldDown({ budgets, upstreams }: Watched): readonly ToldDown[] {
+  const gaps = new Map(budgets.map((budget) => [budget.name, gapOf(budget)]));
   return upstreams.map((upstream) => {
     const gapMs = Math.max(0, ...upstream.budgets.map((budget) => gaps.get(budget) ?? 0));
     return { upstream: upstream.name, ...soonestAndLatest(upstream, gapMs) };
   });
 }
 
-function gapOf(budget: Budget, fleet: Watched["fleet"]): number {
-  const rates = leaseRatesOf(budget, fleet).map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
+function gapOf(budget: Budget): number {
+  const rates = leaseRatesOf(budget).map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
   return paceGapMs(rates);
 }
 

@@ -195,7 +195,7 @@ export function upstreamReport(
   };
 }
 
-/** One that another replica went on with is in the files of both: whoever saw it last knows how it ended. */
+/** One that another process went on with is in the files of both: whoever saw it last knows how it ended. */
 function joined(incidents: readonly KeptIncident[]): readonly KeptIncident[] {
   const alike = Map.groupBy(incidents, ({ startedAtMs }) => startedAtMs);
   return [...alike.values()].flatMap((some) => {

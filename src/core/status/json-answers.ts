@@ -3,13 +3,13 @@
 import { incidentsOfAll } from "./incidents.ts";
 import { jsonPieces, type Pieces } from "./pieces.ts";
 import { budgetsOf, diagnosisOf } from "./verdict.ts";
-import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { Status, UpstreamFacts } from "./status.ts";
 
 /** An upstream in the list has its last poll in place of its history. */
 export function* listAnswer(status: Status): Pieces {
-  const { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload } = status;
-  const own = { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload };
+  const { version, startedAtMs, nowMs, ready, fleet, offline, stateStoreUp, stateLostAtMs, lastReload } =
+    status;
+  const own = { version, startedAtMs, nowMs, ready, fleet, offline, stateStoreUp, stateLostAtMs, lastReload };
   const incidents = yield* incidentsOfAll(status);
   const upstreams = listedUpstreams(status);
   const budgets = Iterator.from(status.budgets)
@@ -57,12 +57,10 @@ function shownFacts(facts: UpstreamFacts, status: Status): object {
   return { ...facts, ...without, diagnosis: diagnosisOf(facts, status) };
 }
 
-/** For a name that is not in the config, or that another replica polls: where to look. */
-export function missingUpstreamAnswer(name: string, fleet: FleetStatus | undefined): object {
-  const remote = fleet?.upstreams.find((upstream) => upstream.name === name);
-  if (remote === undefined) return { error: `cannot find an upstream named "${name}"` };
-  const { holder } = remote;
-  if (holder === undefined) return { error: `cannot show "${name}": no replica polls it now` };
-  const url = fleet?.replicas.find((replica) => replica.name === holder)?.url ?? "";
-  return { error: `cannot show "${name}" here: replica "${holder}" polls it`, holder: { name: holder, url } };
+/** Whoever stands by shows none: its leader does. */
+export function missingUpstreamAnswer(name: string, { fleet }: Status): object {
+  if (fleet === undefined || fleet.isLeading) return { error: `cannot find an upstream named "${name}"` };
+  const { leader } = fleet;
+  if (leader === undefined) return { error: `cannot show "${name}": nobody leads now` };
+  return { error: `cannot show "${name}" here: "${leader.name}" leads`, leader };
 }

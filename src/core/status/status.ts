@@ -143,8 +143,6 @@ export type BudgetStatus = {
   readonly name: string;
   readonly share: number;
   readonly rates: BudgetState["rates"];
-  /** A part of each cap is set aside for replicas that do not reach Redis. Absent where none is. */
-  readonly isPart?: true;
   /** What the upstream advertised last. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
@@ -182,11 +180,28 @@ export type Incident = {
   readonly polls: number;
 };
 
+/** One process of a fleet, as it sees who leads. */
+export type FleetStatus = {
+  /** Of this process. */
+  readonly name: string;
+  readonly isLeading: boolean;
+  /** Undefined while nobody is known to lead. */
+  readonly leader:
+    | { readonly name: string; readonly url?: string | undefined; readonly sinceMs: number }
+    | undefined;
+  /** Since when the lock has not answered; absent while it does. */
+  readonly lockAwaySinceMs?: number;
+  /** What stands at the lock's place is not ours, or of a newer version. */
+  readonly isForeign?: true;
+};
+
 export type Status = {
   readonly version: string;
   readonly startedAtMs: number;
   readonly nowMs: number;
   readonly ready: boolean;
+  /** Absent without a fleet. */
+  readonly fleet?: FleetStatus | undefined;
   /** No upstream can be reached: our own network is the likely cause. */
   readonly offline: boolean;
   /** Whether history survives a restart; undefined without a state file. */

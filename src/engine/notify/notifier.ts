@@ -1,6 +1,6 @@
 import type { Receiver } from "../../core/config/config.ts";
 import type { ReceiverSnapshot } from "../../core/metrics/snapshot.ts";
-import type { Alert, Condition } from "../../core/notify/alert.ts";
+import type { Condition } from "../../core/notify/alert.ts";
 import { KnownAlerts } from "../../core/notify/known-alerts.ts";
 import type { Scene } from "../../core/notify/plan.ts";
 import type { Remembered } from "../../core/notify/transitions.ts";
@@ -13,26 +13,12 @@ import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
 /** What it asks of the rest of the process. */
 export type NotifierView = Omit<Outlook, "scene"> & {
   readonly upstream: Scene["upstream"];
-  /** Upstreams that another replica polls, and that are in trouble or are among these. */
-  elsewhere(known: Iterable<string>): Iterable<string>;
   /** The newest first. */
   incidentsOf(upstream: string): readonly Incident[];
   conditions(): readonly Condition[];
-  /** Whether the process that saw it runs. */
-  isWatched(alert: Alert): boolean;
-};
-
-/** Where several replicas have one config, one of them tells. */
-export type Hearing = {
-  /** Another one where another replica may have told something since. */
-  readonly reign: string;
-  /** What all of them told until now; undefined where this process knows it all. Asked for once in a reign: it may be long. */
-  readonly remembered: () => Remembered | undefined;
 };
 
 export type NotifierParts = Omit<OutboxParts, "onFree"> & {
-  /** Undefined while another replica tells, or nobody knows which one. */
-  readonly hear: () => Promise<Hearing | undefined>;
   readonly view: () => NotifierView;
   readonly before: Remembered;
   readonly keepSince: (receiver: string, sinceMs: number) => void;
@@ -53,7 +39,6 @@ export class Notifier {
   readonly #kept = new Map<string, Outbox>();
   readonly #alerts: KnownAlerts;
   readonly #changed = new Set<string>();
-  #reign: string | undefined;
   #forgottenAtMs: number;
   readonly #closing = new AbortController();
   #wake = new AbortController();
@@ -109,11 +94,6 @@ export class Notifier {
     };
   }
 
-  /** Undefined while it does not tell. */
-  get reign(): string | undefined {
-    return this.#reign;
-  }
-
   start(): void {
     this.#running = this.#run();
   }
@@ -140,7 +120,7 @@ export class Notifier {
       this.#wake = new AbortController();
       let waitMs = this.#outboxes.size === 0 ? Infinity : LOOK_EVERY_MS;
       try {
-        if (waitMs < Infinity) waitMs = Math.min(waitMs, await this.#look());
+        if (waitMs < Infinity) waitMs = Math.min(waitMs, this.#look());
       } catch (error) {
         onBug(error);
       }
@@ -149,42 +129,23 @@ export class Notifier {
     }
   }
 
-  async #look(): Promise<number> {
-    const heard = await this.#parts.hear();
-    if (this.#closing.signal.aborted) return Infinity;
-    if (heard === undefined) {
-      this.#reign = undefined;
-      for (const outbox of this.#outboxes.values()) outbox.rest();
-      return Infinity;
-    }
+  #look(): number {
     const view = this.#parts.view();
-    const remembered = heard.reign === this.#reign ? undefined : heard.remembered();
-    if (remembered !== undefined) this.#takeOver(remembered);
-    this.#reign = heard.reign;
     this.#see(view);
-    if (remembered !== undefined) this.#alerts.rename(remembered.notified);
     const scene = { alerts: this.#alerts.all, upstream: view.upstream };
     const waits = [...this.#outboxes.values()].map((outbox) => outbox.look({ ...view, scene }));
     return Math.min(Infinity, ...waits);
   }
 
-  #takeOver(remembered: Remembered): void {
-    for (const [name, outbox] of this.#kept) {
-      outbox.takeOver(remembered);
-      this.#parts.keepSince(name, outbox.sinceMs);
-    }
-    this.#alerts.takeOver(remembered.notified);
-  }
-
   #see(view: NotifierView): void {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
-    for (const name of new Set([...this.#changed, ...view.elsewhere(this.#alerts.upstreams)])) {
+    for (const name of this.#changed) {
       const isLeft = view.upstream(name) === undefined;
       this.#alerts.see(name, isLeft ? undefined : view.incidentsOf(name), nowMs);
     }
     this.#changed.clear();
-    this.#alerts.seeConditions(view.conditions(), nowMs, (alert) => view.isWatched(alert));
+    this.#alerts.seeConditions(view.conditions(), nowMs);
     if (clock.now() - this.#forgottenAtMs < DAY_MS) return;
     this.#forgottenAtMs = clock.now();
     this.#alerts.forget(nowMs);

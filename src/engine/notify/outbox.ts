@@ -1,10 +1,10 @@
 import type { Receiver } from "../../core/config/config.ts";
 import { alikeOf, composeMessage, type Message, type Sources } from "../../core/notify/message.ts";
 import { type Due, FORGOTTEN_MS, notifiedOf, planFor, sendAtMs } from "../../core/notify/plan.ts";
-import { isOpen, type Notified, type Remembered } from "../../core/notify/transitions.ts";
+import { isOpen, type Notified } from "../../core/notify/transitions.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time/duration.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time/duration.ts";
 import type { Delivery } from "../receivers/answer.ts";
 import { KINDS } from "../receivers/kinds.ts";
 
@@ -29,7 +29,7 @@ export type OutboxParts = {
 export class Outbox {
   readonly #parts: OutboxParts;
   /** What was over before is no news to it. Wall clock. */
-  #sinceMs: number;
+  readonly sinceMs: number;
   /** By the ids of alerts. */
   readonly notified: Map<string, Notified>;
   readonly counts: Record<Delivery["kind"], number> = { delivered: 0, failed: 0, refused: 0 };
@@ -42,7 +42,7 @@ export class Outbox {
 
   constructor(receiver: Receiver, sinceMs: number, notified: readonly Notified[], parts: OutboxParts) {
     this.#receiver = repeating(receiver);
-    this.#sinceMs = sinceMs;
+    this.sinceMs = sinceMs;
     this.#parts = parts;
     this.notified = new Map(notified.map((each) => [each.alert, each]));
   }
@@ -59,35 +59,13 @@ export class Outbox {
     return this.#oldestDueMs;
   }
 
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  /** This process tells from now on. What another told until now holds, and what it has forgotten is over. */
-  takeOver({ since, notified }: Remembered): void {
-    const { name } = this.#receiver;
-    this.#sinceMs = since.get(name) ?? this.#sinceMs;
-    const theirs = notified.filter(({ receiver }) => receiver === name);
-    const ids = new Set(theirs.map(({ alert }) => alert));
-    const staleMs = this.#parts.clock.wallNow() - DAY_MS;
-    for (const each of this.notified.values())
-      if (isOpen(each) && !ids.has(each.alert) && each.atMs < staleMs)
-        this.#know({ ...each, state: "closed" });
-    for (const each of theirs) if (each.atMs >= (this.notified.get(each.alert)?.atMs ?? 0)) this.#know(each);
-  }
-
-  /** Another process tells. */
-  rest(): void {
-    this.#oldestDueMs = undefined;
-  }
-
   /** Sends what is due, if it may. Tells in how many ms to ask again, unless something happens. */
   look(outlook: Outlook): number {
     const { clock } = this.#parts;
     const nowMs = clock.wallNow();
     const { notified } = this;
     const receiver = this.#receiver;
-    const plan = planFor({ receiver, sinceMs: this.#sinceMs, notified, scene: outlook.scene, nowMs });
+    const plan = planFor({ receiver, sinceMs: this.sinceMs, notified, scene: outlook.scene, nowMs });
     for (const each of plan.quiet) this.#know(each);
     const [first] = plan.dues;
     this.#oldestDueMs = first?.dueAtMs;

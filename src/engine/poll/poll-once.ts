@@ -24,12 +24,7 @@ export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
 
 export type PollOnceParts = {
   readonly clock: Clock;
-  /**
-   * Where replicas share the upstreams: whether this one still holds it. Asked right before a request is written, as
-   * another may have taken over while this process was frozen.
-   */
-  readonly holds?: ((upstream: string) => boolean) | undefined;
-  /** Asked then too: while it was connecting, a pause may have come, or its upstream may have left. */
+  /** Asked just before the request is written: a pause may have come, or its upstream may have left. */
   readonly isHeldBack?: (() => boolean) | undefined;
   readonly nextPollId: () => string;
   /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
@@ -79,11 +74,10 @@ export async function pollOnce(
     return charged({ poll: { ...poll, cost }, advice: undefined });
   };
 
-  const hasRight = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
   let wasHeldBack = false;
   const mayWrite = (): boolean => {
     wasHeldBack = parts.isHeldBack?.() === true;
-    return hasRight() && !wasHeldBack;
+    return lease.isUsable() && !wasHeldBack;
   };
   let observation: Observation | undefined;
   try {
@@ -94,7 +88,7 @@ export async function pollOnce(
   lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
   if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
   const isUnsent = settlementOf(observation.exchange) === "unsent";
-  if (isUnsent && (cutOff.aborted || wasHeldBack || !hasRight())) return undefined;
+  if (isUnsent && (cutOff.aborted || wasHeldBack || !lease.isUsable())) return undefined;
   if (cutOff.aborted && observation.exchange.kind === "broken") {
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }

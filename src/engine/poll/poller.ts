@@ -28,7 +28,7 @@ export type PollerParts = Omit<PollOnceParts, "isHeldBack"> & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
-  /** With which it begins: another replica has polled it before. */
+  /** With which it begins: an earlier process has polled it. */
   readonly health?: Health | undefined;
   /** Across reloads. */
   readonly pauses?: UpstreamPauses | undefined;

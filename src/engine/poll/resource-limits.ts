@@ -9,8 +9,6 @@ type Polled = { readonly upstream: Upstream; pause(forMs: number): void };
  * draws on it, and whoever has not said on what it draws. Where it cannot be told, the whole budget waits.
  */
 export class ResourceLimits {
-  /** Other replicas poll too, and nobody knows here on what they draw. */
-  isShared = false;
   readonly #polled = new Map<string, Polled>();
   readonly #resources = new Map<string, string>();
 
@@ -37,7 +35,7 @@ export class ResourceLimits {
     );
     const isConcerned = ({ upstream }: Polled): boolean =>
       (this.#resources.get(upstream.name) ?? resource) === resource;
-    if (this.isShared || others.every(isConcerned)) return advice;
+    if (others.every(isConcerned)) return advice;
     const own = narrowed(advice);
     const { pause } = own;
     if (pause?.scope === "upstream" && advice.pause?.scope === "budget") {

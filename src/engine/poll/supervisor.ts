@@ -18,7 +18,7 @@ export type SupervisorParts = Omit<
   readonly triggers: Triggers;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
-  /** With which an upstream begins that another replica has polled. */
+  /** With which an upstream begins that an earlier process has polled. */
   readonly healthOf?: ((upstream: string) => Health | undefined) | undefined;
 };
 
@@ -52,7 +52,6 @@ export class Supervisor {
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
-    this.#resourceLimits.isShared = config.fleet?.mode === "everywhere";
     for (const [name, poller] of this.#pollers) {
       if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
     }
@@ -68,29 +67,6 @@ export class Supervisor {
     // The pace of their budgets spreads them.
     for (const poller of added)
       if (isFirstSeenAtOnce(poller.upstream)) poller.slot("first", this.#parts.clock.now());
-  }
-
-  /** Another replica heard that this upstream wants a pause. */
-  pause(name: string, forMs: number): void {
-    this.#pollers.get(name)?.pause(forMs);
-  }
-
-  /** Slots that came due while no replica polled it. */
-  missed(name: string, count: number): void {
-    this.#pollers.get(name)?.missed(count);
-  }
-
-  /** No new polls of these. Polls in flight may end, or are cut off; resolves when they have ended. */
-  async drop(names: readonly string[], how: "drain" | "cut off"): Promise<void> {
-    const endings: Promise<void>[] = [];
-    for (const name of names) {
-      const poller = this.#pollers.get(name);
-      if (poller === undefined) continue;
-      endings.push(this.#remove(poller, how === "drain" ? graceOf(poller.upstream) : 0));
-    }
-    if (endings.length === 0) return;
-    this.#timetable.set([...this.#pollers.values()].map(({ upstream }) => upstream));
-    await Promise.all(endings);
   }
 
   healthOf(upstream: string): Health {

@@ -29,7 +29,7 @@ export type TokenSourceParts = {
   readonly secret: () => string | Promise<string>;
   /** Hears of every token before anybody sends it. */
   readonly learn: (token: string) => void;
-  /** From 0 to 1, so that replicas do not renew at the same moment. */
+  /** From 0 to 1, so that several processes do not renew at the same moment. */
   readonly random: () => number;
   /** With every line of the log. */
   readonly fields: object;

@@ -40,14 +40,13 @@ const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
 
 function rateGauge(
   { label, limit, cap, leases }: BudgetStatus["rates"][number],
-  { share, rates, advertised, isPart }: BudgetStatus,
+  { share, rates, advertised }: BudgetStatus,
 ): Markup {
   const configured = capOf({ requests: limit }, share);
   const advertisedLimit = advertised?.limit ?? Infinity;
   const isAdvertised = rates.some((rate) => advertisedLimit < rate.limit);
   // The newest limit that it told is not the only one that is kept to: others are learned from its refusals.
-  const otherwise = isPart ? ": the rest belongs to other replicas" : " by what the upstream told or refused";
-  const why = isAdvertised ? " by the advertised limit" : otherwise;
+  const why = isAdvertised ? " by the advertised limit" : " by what the upstream told or refused";
   const lowered = cap < configured ? `, lowered from ${amount(configured)}${why}` : "";
   return html`<div class="rate">
     <p>

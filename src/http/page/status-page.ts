@@ -1,13 +1,17 @@
 import { html } from "hono/html";
-import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { incidentsOfAll } from "../../core/status/incidents.ts";
 import { eachInPieces, type Pieces } from "../../core/status/pieces.ts";
-import type { BudgetStatus, Status, UpstreamFacts, UpstreamSummary } from "../../core/status/status.ts";
+import type {
+  BudgetStatus,
+  FleetStatus,
+  Status,
+  UpstreamFacts,
+  UpstreamSummary,
+} from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { HOUR_MS } from "../../core/time/duration.ts";
 import { budgetCard } from "./budget-card.ts";
-import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentList } from "./incident-list.ts";
 import { list, type Markup, moment, section } from "./markup.ts";
 import { type Drawn, legendLine, plot, type TimeAxis, times } from "./plot.ts";
@@ -28,9 +32,14 @@ const BUDGETS_DRAWN = 100;
 /** Older incidents are in the JSON and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatus): Pieces {
+export function* renderStatusPage(status: Status, view: View): Pieces {
+  const { fleet } = status;
+  if (fleet?.isLeading === false) {
+    yield standbyPage(fleet, status, view);
+    return;
+  }
   const upstreams = yield* eachInPieces(status.upstreams, (upstream) => upstream);
-  const title = headline(upstreams, status, fleet);
+  const title = headline(upstreams, status);
   const byHealth = worstFirst(upstreams, ({ health }) => health);
   yield;
   const isSick = (upstream: UpstreamSummary): boolean =>
@@ -43,31 +52,28 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
     isSick(upstream) ? "sick" : misses(upstream) ? "missing" : "healthy",
   );
   const axis = { range: view.range, nowMs: status.nowMs };
+  const leads =
+    fleet?.leader &&
+    html`<p class="of">${fleet.name} leads since ${moment(fleet.leader.sinceMs, status.nowMs)}</p>`;
   const body = html`<h1>${title}</h1>
-    ${notices(status)}
-    ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${noneWords(fleet)}</p>`) : ""}
+    ${leads ?? ""} ${notices(status)}
+    ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${NONE_CONFIGURED}</p>`) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
     ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Missed their objective in the last hour", missing, axis, status)}
-    ${yield* upstreamList("Healthy", healthy, axis, status)}
-    ${fleet === undefined ? "" : fleetSection(fleet, status)} ${section("Budgets", yield* budgetList(status))}
+    ${yield* upstreamList("Healthy", healthy, axis, status)} ${section("Budgets", yield* budgetList(status))}
     ${section("Incidents", yield* lastIncidents(status))}`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 
 /** The whole page in one line, also for the browser's tab. */
-function headline(
-  upstreams: readonly UpstreamSummary[],
-  status: Status,
-  fleet: FleetStatus | undefined,
-): string {
-  const states = stateLine(upstreams, status, fleet);
+function headline(upstreams: readonly UpstreamSummary[], status: Status): string {
+  const states = stateLine(upstreams, status);
   // What is not up was told.
   const missing = upstreams.filter((upstream) => upstream.health.state === "up" && misses(upstream));
   if (!status.ready || missing.length === 0) return states;
-  if (upstreams.length === 1 && fleet === undefined)
-    return `${states}, but missed its objective in the last hour`;
+  if (upstreams.length === 1) return `${states}, but missed its objective in the last hour`;
   const [whose, their] =
     missing.length <= NAMED
       ? [missing.map(({ name }) => name).join(" and "), missing.length === 1 ? "its" : "their"]
@@ -79,16 +85,9 @@ function misses({ missedLastHour }: UpstreamSummary): boolean {
   return missedLastHour.length > 0;
 }
 
-function stateLine(
-  upstreams: readonly UpstreamSummary[],
-  status: Status,
-  fleet: FleetStatus | undefined,
-): string {
+function stateLine(upstreams: readonly UpstreamSummary[], status: Status): string {
   if (!status.ready) return "Pacewatch is not polling now";
-  if (upstreams.length === 0 && fleet?.redisUp === false)
-    return "This replica polls nothing: Redis does not answer";
-  const here = upstreams.map(({ name, health }) => ({ name, ...health }));
-  const all = [...here, ...remoteUpstreams(fleet, status)];
+  const all = upstreams.map(({ name, health }) => ({ name, ...health }));
   const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
@@ -163,14 +162,39 @@ function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): re
   ];
 }
 
-function noneWords(fleet: FleetStatus | undefined): string {
-  if (fleet?.redisUp === false)
-    return "This replica polls none now. Redis does not answer, so it cannot tell whether others do.";
-  if (fleet === undefined || fleet.upstreams.length === 0)
-    return "None is configured. Add one to the config file: it is reloaded when it changes.";
-  return fleet.upstreams.some(({ holder }) => holder !== undefined)
-    ? "This replica polls none now; other replicas do."
-    : "No replica polls any of them now.";
+const NONE_CONFIGURED = "None is configured. Add one to the config file: it is reloaded when it changes.";
+
+/** It knows nothing of any upstream, and never says that one is up. */
+function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
+  const { nowMs } = status;
+  const { leader, lockAwaySinceMs, isForeign } = fleet;
+  const title = standbyTitle(fleet, nowMs);
+  const link = leader?.url && html`<p><a href="${leader.url}" rel="noopener noreferrer">Its page</a></p>`;
+  const away =
+    lockAwaySinceMs !== undefined &&
+    html`<p class="notice">
+      <strong>The lock does not answer</strong> since ${moment(lockAwaySinceMs, nowMs)}: who leads by now is
+      not known.
+    </p>`;
+  const foreign =
+    isForeign &&
+    html`<p class="notice">
+      <strong>What stands at the lock&rsquo;s place is not ours</strong>, or of a newer version: nothing is
+      written over it, and nobody leads until it is gone.
+    </p>`;
+  const body = html`<h1>${title}</h1>
+    ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
+  return pageShell({ title, root: "./", self: "./", view, body }, status);
+}
+
+/** Said as long as the lock answers: what was so before is not known any more. */
+export function standbyTitle({ leader, lockAwaySinceMs }: FleetStatus, nowMs: number): string {
+  if (leader === undefined) return "Standing by. Nobody is known to lead";
+  if (lockAwaySinceMs !== undefined)
+    return `Standing by. ${leader.name} led until the lock was lost from sight`;
+  const isToday = dateTime(leader.sinceMs).slice(0, 10) === dateTime(nowMs).slice(0, 10);
+  const since = isToday ? dateTime(leader.sinceMs).slice(11) : dateTime(leader.sinceMs);
+  return `Standing by. ${leader.name} leads since ${since}`;
 }
 
 const MISSING = "missing";

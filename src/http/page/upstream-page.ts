@@ -2,7 +2,6 @@ import { html } from "hono/html";
 import type { AnnouncedRelation, Announcement } from "../../core/answer/announcement.ts";
 import { SKIPS } from "../../core/exchange/outcome.ts";
 import { reasonWords } from "../../core/exchange/reasons.ts";
-import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
 import type { Columns } from "../../core/status/timeline.ts";
@@ -18,6 +17,7 @@ import { type Column, icon, list, type Markup, moment, scrollTable, section, unt
 import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
 import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
+import { standbyTitle } from "./status-page.ts";
 import { valueList } from "./value-list.ts";
 import { inNumbers, missedLine, reasonLine, stateLine } from "./upstream-card.ts";
 import { dateTime } from "../../core/time/civil-day.ts";
@@ -154,36 +154,16 @@ function pollRow(poll: PollStatus, nowMs: number): Markup {
 
 const LONGEST_NAME = 64;
 
-/** For a name that is not in the config, or that another replica polls. */
-export function* renderMissingUpstreamPage(
-  name: string,
-  status: Status,
-  view: View,
-  fleet?: FleetStatus,
-): Pieces {
-  const remote = fleet?.upstreams.find((upstream) => upstream.name === name);
-  if (fleet !== undefined && remote !== undefined) {
-    yield remotePage(remote, fleet, status, view);
-    return;
-  }
-  const body = html`<h1>No upstream has this name</h1>
-    <p class="none">
-      “${untrusted(capText(name, LONGEST_NAME))}” is not in the running config.
-      <a href="../">All upstreams</a>
-    </p>`;
-  yield pageShell({ title: "Not found", root: "../", self: "../", view, body }, status);
-}
-
-function remotePage(
-  { name, holder }: FleetUpstream,
-  { replicas }: FleetStatus,
-  status: Status,
-  view: View,
-): string {
-  const title = holder === undefined ? `${name} is polled by nobody now` : `${name} is polled by ${holder}`;
-  const url = (replicas.find((replica) => replica.name === holder)?.url ?? "").replace(/\/$/, "");
-  const link = html`<a href="${url}/upstreams/${name}">Its page on that replica</a>. `;
+/** For a name that is not in the config, or anywhere but at the leader. */
+export function* renderMissingUpstreamPage(name: string, status: Status, view: View): Pieces {
+  const { fleet } = status;
+  const shown = untrusted(capText(name, LONGEST_NAME));
+  const isStandby = fleet?.isLeading === false;
+  const title = isStandby ? standbyTitle(fleet, status.nowMs) : "No upstream has this name";
+  const why = isStandby
+    ? html`Only the leader knows how “${shown}” is.`
+    : html`“${shown}” is not in the running config.`;
   const body = html`<h1>${title}</h1>
-    <p class="none">${url === "" ? "" : link}<a href="../">The whole fleet</a></p>`;
-  return pageShell({ title, root: "../", self: name, view, body }, status);
+    <p class="none">${why} <a href="../">${isStandby ? "This process" : "All upstreams"}</a></p>`;
+  yield pageShell({ title: isStandby ? title : "Not found", root: "../", self: "../", view, body }, status);
 }

@@ -1,4 +1,3 @@
-import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import {
   incidentsAnswer,
   listAnswer,
@@ -39,8 +38,6 @@ export type MetricsSource = (format: Format) => AnswerPieces | Promise<AnswerPie
 export type RoutesDeps = ReportDeps & {
   /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
   columns(upstream: string, range: Range): Promise<Columns | undefined>;
-  /** Undefined without a fleet. */
-  fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
@@ -234,10 +231,7 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
       return { status: text === undefined ? 404 : 200, type: HTML, pieces };
     });
   return [
-    page("/", answers, async (view) => {
-      const fleet = await deps.fleet();
-      return { status: 200, pieces: renderStatusPage(deps.status(), view, fleet) };
-    }),
+    page("/", answers, (view) => ({ status: 200, pieces: renderStatusPage(deps.status(), view) })),
     page("/upstreams/:name", answers, async (view, name) => {
       const inFile = await deps.columns(name, view.range);
       const daysInFile = await deps.columns(name, CALENDAR);
@@ -248,8 +242,7 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
         const days = daysInFile ?? status.columns(name, CALENDAR);
         return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
       }
-      const fleet = await deps.fleet();
-      return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
+      return { status: 404, pieces: renderMissingUpstreamPage(name, status, view) };
     }),
     get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers)),
     get("/runbooks/", runbook),
@@ -292,7 +285,11 @@ type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
  * The browser reloads the page by itself and keeps the scroll position. `?refresh=off` stops that: a refresh in the
  * markup could not be stopped.
  */
-function page(path: string, answers: Answers, render: (view: View, name: string) => Promise<Page>): Route {
+function page(
+  path: string,
+  answers: Answers,
+  render: (view: View, name: string) => Page | Promise<Page>,
+): Route {
   return get(path, async (request, name) => {
     const view = viewOf(request.url.searchParams);
     const { refreshes, range } = view;
@@ -306,26 +303,21 @@ function page(path: string, answers: Answers, render: (view: View, name: string)
 }
 
 function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
-  const json = (path: string, found: (name: string) => Promise<Json> | Json): Route =>
+  const json = (path: string, found: (name: string) => Json): Route =>
     get(path, (request, name) =>
-      answers.serve(request, request.path, async () => {
-        const { status = 200, pieces } = await found(name);
+      answers.serve(request, request.path, () => {
+        const { status = 200, pieces } = found(name);
         return { status, type: "application/json", pieces };
       }),
     );
   return [
     json("/api/v1/upstreams", () => ({ pieces: listAnswer(deps.status()) })),
-    json("/api/v1/upstreams/:name", async (name) => {
-      const found = upstreamAnswer(deps.status(), name);
+    json("/api/v1/upstreams/:name", (name) => {
+      const status = deps.status();
+      const found = upstreamAnswer(status, name);
       return found === undefined
-        ? missing(missingUpstreamAnswer(name, await deps.fleet()))
+        ? missing(missingUpstreamAnswer(name, status))
         : { pieces: jsonPieces(found) };
-    }),
-    json("/api/v1/fleet", async () => {
-      const fleet = await deps.fleet();
-      return fleet === undefined
-        ? missing({ error: "cannot show the fleet: none is configured" })
-        : { pieces: jsonPieces({ nowMs: deps.status().nowMs, ...fleet }) };
     }),
     json("/api/v1/incidents", () => ({ pieces: incidentsAnswer(deps.status()) })),
     json("/api/v1/config", () => ({ pieces: [deps.config()] })),

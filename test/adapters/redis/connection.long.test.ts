@@ -1,64 +1,54 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
-import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts";
-import { redisScript } from "../../../src/adapters/redis/script.ts";
-import type { FleetRedis } from "../../../src/core/config/config.ts";
+import { RedisRegister } from "../../../src/adapters/redis/register.ts";
+import { Redis, redisScript } from "../../../src/adapters/redis/connection.ts";
+import type { LockRedis } from "../../../src/core/config/config.ts";
 import { certificates } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleFleet } from "../../support/samples.ts";
+import { sampleLockRedis } from "../../support/samples.ts";
 import { REDIS_SERVER, RedisServer } from "../../support/processes/redis-server.ts";
 
 const PASSWORD = "test-key-of-redis";
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-const COUNT = redisScript("count", "return redis.call('INCR', KEYS[1])");
+const READ = redisScript("return redis.call('GET', KEYS[1])");
+const COUNT = redisScript("return redis.call('INCR', KEYS[1])");
 
-type Opened = { readonly redis: Redis; readonly calls: RedisCall[]; readonly told: string[] };
+type Opened = { readonly redis: Redis; readonly told: string[] };
 
-function open(address: FleetRedis, password?: string, prefix = "test"): Opened {
-  const calls: RedisCall[] = [];
+function open(address: LockRedis, password?: string, key = "test"): Opened {
   const told: string[] = [];
   const say = (fields: object, msg: string): void => void told.push(`${msg} ${JSON.stringify(fields)}`);
-  const redis = new Redis(sampleFleet({ redis: address, prefix }), {
+  const redis = new Redis(sampleLockRedis({ ...address, key }), {
     clock: systemClock,
     log: { ...SILENT, info: say, warn: say },
     withoutKeys: String,
     password: password === undefined ? undefined : () => Promise.resolve(password),
-    onCall: (call) => calls.push(call),
+    deadlineMs: 500,
   });
-  return { redis, calls, told };
+  return { redis, told };
 }
 
-async function isUp(redis: Redis): Promise<void> {
-  await eventually("Redis is connected", () => redis.isUp);
+async function isUp(redis: Redis, key = "test"): Promise<void> {
+  const answer = (): Promise<boolean> =>
+    redis.run(READ, [key], []).then(
+      () => true,
+      () => false,
+    );
+  await eventually("Redis answers", answer);
 }
 
 /** All that a fleet asks of Redis. */
-async function usesBoard(redis: Redis, prefix = "test"): Promise<void> {
-  await isUp(redis);
-  const board = new RedisFleetBoard(redis, { prefix });
-  const caller = { session: "one#b.1", ttlMs: 10_000 };
-  const beat = { ...caller, answeredAgoMs: undefined, info: "{}", version: "", wants: undefined };
-  expect(await board.beat(beat)).toMatchObject({ opensInMs: 10_000 });
-  const terms = { coldMs: 1_000, terms: "t", waitMs: 300 };
-  const groups = [{ names: ["b:api", "u:users"], budgets: [{ budget: "api", ...terms }] }];
-  expect(await board.claim({ ...caller, groups, retakes: true })).toMatchObject([
-    { name: "b:api", waitMs: 300 },
-    { name: "u:users" },
-  ]);
-  const records = new Map([["u:users", "{}"]]);
-  expect(await board.tell({ ttlMs: 10_000, pauses: new Map(), resumed: [], records })).toBe(true);
-  expect((await board.records())?.size).toBe(1);
-  const quota = { budget: "api", of: "requests" } as const;
-  const count = { quota, name: "", oldestHour: 0, counts: [{ hour: 7, from: 0, to: 3 }] };
-  expect(await board.count(count)).toEqual({ own: new Map([[7, 3]]), total: 3 });
-  const release = { ...caller, names: ["b:api", "u:users"], leasesEndInMs: {}, endsSession: true };
-  expect(await board.release(release)).toBe(true);
+async function usesLock(redis: Redis, key = "test"): Promise<void> {
+  await isUp(redis, key);
+  for (const register of [new RedisRegister(redis, key), new RedisRegister(redis, `${key}:notes`)]) {
+    const { value, version } = await register.read();
+    expect(value).toBeUndefined();
+    expect(await register.write("held", version)).toMatchObject({ kind: "written" });
+    expect(await register.read()).toMatchObject({ value: "held", isSure: true });
+  }
 }
 
 test.skipIf(REDIS_SERVER === undefined)(
@@ -66,15 +56,14 @@ test.skipIf(REDIS_SERVER === undefined)(
   async () => {
     await using server = await RedisServer.start();
     await server.stop();
-    const { redis, calls } = open(server.address);
+    const { redis } = open(server.address);
     await using _ = redis;
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "failed", failure: "away" });
+    await expect(redis.run(COUNT, ["key"], [])).rejects.toThrow("Redis is not connected");
     await server.restart();
     await isUp(redis);
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 1 });
+    expect(await redis.run(COUNT, ["key"], [])).toBe(1);
     // The server knows the script by now: it is sent in full once.
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 2 });
-    expect(calls.filter(({ call, failure }) => call === "count" && failure === undefined)).toHaveLength(2);
+    expect(await redis.run(COUNT, ["key"], [])).toBe(2);
   },
 );
 
@@ -85,17 +74,13 @@ test.skipIf(REDIS_SERVER === undefined)(
     const { redis, told } = open(server.address);
     await using _ = redis;
     await isUp(redis);
-    const changes: boolean[] = [];
-    redis.onChange((up) => changes.push(up));
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 1 });
+    expect(await redis.run(COUNT, ["key"], [])).toBe(1);
     server.halt();
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "failed", failure: "timeout" });
-    expect(redis.isUp).toBe(false);
+    await expect(redis.run(COUNT, ["key"], [])).rejects.toThrow("no answer in time");
     server.resume();
     await isUp(redis);
-    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 3 });
-    expect(changes).toEqual([false, true]);
-    expect(told).toEqual(["Redis connected {}", "Redis unreachable {}", "Redis connected {}"]);
+    expect(await redis.run(COUNT, ["key"], [])).toBe(3);
+    expect(told).toEqual(["Redis connected {}", 'Redis unreachable {"problem":"no answer in time"}']);
   },
 );
 
@@ -115,31 +100,30 @@ test.skipIf(REDIS_SERVER === undefined)(
       ...server.address,
       nodes: { kind: "single", host: "127.0.0.1", port: address.port, database: 0 },
     });
-    await eventually(
-      "it connects again",
-      () => connections,
-      (count) => count > 1,
-    );
-    expect(redis.isUp).toBe(false);
-    await redis.close();
+    const again = await eventually("it connects again", async () => {
+      await redis.run(COUNT, ["key"], []).catch(() => {});
+      return connections > 1;
+    });
+    expect(again).toBe(true);
+    await redis[Symbol.asyncDispose]();
     hole.close();
   },
 );
 
 test.skipIf(REDIS_SERVER === undefined)(
-  "a user who may do what the board does, and nothing else, is enough; and a wrong password is told",
+  "a user who may do what the lock does, and nothing else, is enough; and a wrong password is told",
   async () => {
-    const user = `user pacewatch on >${PASSWORD} ~test:* resetchannels -@all +eval +evalsha +ping +select +time +info +hset +hget +hmget +hgetall +hdel +hincrby +del +zadd +zrem +zscore +zcount +zrangebyscore +pexpire`;
+    const user = `user pacewatch on >${PASSWORD} ~test ~test:* resetchannels -@all +eval +evalsha +select +info +get +set`;
     await using server = await RedisServer.start(...`--${user}`.split(" "), "--user", "default", "off");
     const address = { ...server.address, username: "pacewatch" };
     const right = open(address, PASSWORD);
-    await usesBoard(right.redis);
-    await right.redis.close();
+    await usesLock(right.redis);
+    await right.redis[Symbol.asyncDispose]();
     const wrong = open(address, "test-key-that-is-wrong");
     await eventually("the wrong password is told", () => wrong.told.length);
     expect(wrong.told.join(" ")).toContain("WRONGPASS");
     expect(wrong.told.join(" ")).not.toContain("test-key-that-is-wrong");
-    await wrong.redis.close();
+    await wrong.redis[Symbol.asyncDispose]();
   },
 );
 
@@ -150,8 +134,8 @@ test.skipIf(REDIS_SERVER === undefined)(
     const user = /ACL SETUSER (pacewatch .+)/.exec(page)?.[1]?.replace("PASSWORD", PASSWORD) ?? "";
     await using server = await RedisServer.start("--user", ...user.split(" "), "--user", "default", "off");
     const { redis, told } = open({ ...server.address, username: "pacewatch" }, PASSWORD, "pacewatch");
-    await usesBoard(redis, "pacewatch");
-    await redis.close();
+    await usesLock(redis, "pacewatch");
+    await redis[Symbol.asyncDispose]();
     expect(told).toEqual(["Redis connected {}"]);
   },
 );
@@ -178,23 +162,11 @@ test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each si
   };
   const { redis } = open({ ...server.address, tls });
   await using _ = redis;
-  await usesBoard(redis);
+  await usesLock(redis);
   const distrusting = open({ ...server.address, tls: { ...tls, caFile: undefined } });
   await eventually("the unknown certificate is told", () => distrusting.told.length);
   expect(distrusting.told[0]).toContain("certificate");
-  await distrusting.redis.close();
-});
-
-test.skipIf(REDIS_SERVER === undefined)("in a cluster, all keys of a budget are on one node", async () => {
-  await using server = await RedisServer.startCluster();
-  const cli = (...args: readonly string[]): Promise<unknown> =>
-    promisify(execFile)("redis-cli", ["-p", String(server.port), ...args]);
-  await cli("cluster", "addslotsrange", "0", "16383");
-  const nodes = [{ host: "127.0.0.1", port: server.port }];
-  const { redis } = open({ ...server.address, nodes: { kind: "cluster", nodes } });
-  await using _ = redis;
-  await usesBoard(redis);
-  expect(redis.isUp).toBe(true);
+  await distrusting.redis[Symbol.asyncDispose]();
 });
 
 test.skipIf(REDIS_SERVER === undefined)("by the word of the first sentinel that answers", async () => {
@@ -205,10 +177,10 @@ test.skipIf(REDIS_SERVER === undefined)("by the word of the first sentinel that 
     { host: "127.0.0.1", port: sentinel.port },
   ];
   const known = open({ ...master.address, nodes: { kind: "sentinel", master: "mymaster", nodes } });
-  await usesBoard(known.redis);
-  await known.redis.close();
+  await usesLock(known.redis);
+  await known.redis[Symbol.asyncDispose]();
   const unknown = open({ ...master.address, nodes: { kind: "sentinel", master: "other", nodes } });
   await eventually("the unknown master is told", () => unknown.told.length);
   expect(unknown.told[0]).toContain("no sentinel knows");
-  await unknown.redis.close();
+  await unknown.redis[Symbol.asyncDispose]();
 });

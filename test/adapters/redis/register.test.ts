@@ -1,7 +1,7 @@
 import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
 import { RedisRegister } from "../../../src/adapters/redis/register.ts";
-import type { RedisScript } from "../../../src/adapters/redis/script.ts";
+import type { RedisScript } from "../../../src/adapters/redis/connection.ts";
 import { MOST_BYTES } from "../../../src/core/lead/register.ts";
 import { eventually } from "../../support/eventually.ts";
 import { REDIS_SERVER, RedisServer } from "../../support/processes/redis-server.ts";
@@ -19,10 +19,8 @@ async function connect(
   await client.connect();
   stack.defer(() => client.destroy());
   const send: Commands = (...args) => client.sendCommand(args);
-  const run = async ({ body }: RedisScript, keys: readonly string[], args: readonly string[]) => {
-    const value = await send("EVAL", body, String(keys.length), ...keys, ...args);
-    return { kind: "reply", value } as const;
-  };
+  const run = ({ body }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> =>
+    send("EVAL", body, String(keys.length), ...keys, ...args);
   return { register: new RedisRegister({ run }, "pacewatch"), send };
 }
 

@@ -23,14 +23,14 @@ const VALID: Readonly<Record<Place, readonly string[]>> = {
   budget: [],
   rate: ["requests: 600000", "per: 1m"],
   quota: ["requests: 1000000", "per: 30d", "on_exhaust: stop"],
-  fleet: ["mode: everywhere", "replicas: 2"],
+  fleet: ["ttl: 10s"],
   redis: ["url: redis://127.0.0.1:6379"],
   web: ["listen: 127.0.0.1:0"],
 };
 
 function configWith(place: Place, line: string): string {
   const key = line.split(":")[0] ?? "";
-  const replaced = key === "cron" ? "every" : ["sentinel", "cluster", "{}"].includes(key) ? "url" : key;
+  const replaced = key === "cron" ? "every" : ["sentinel", "{}"].includes(key) ? "url" : key;
   const lines = (section: Place): readonly string[] =>
     section === place
       ? [...VALID[section].filter((other) => !other.startsWith(`${replaced}:`)), line]
@@ -41,7 +41,7 @@ function configWith(place: Place, line: string): string {
       .join(", ")} }`;
   return `web: ${flow("web")}
 fleet:
-  redis: ${flow("redis")}
+  lock: { redis: ${flow("redis")} }
 ${lines("fleet")
   .map((text) => `  ${text}`)
   .join("\n")}
@@ -116,19 +116,11 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
   ],
   rate: ["per: 1h", "per: 60m", "per: 3600s", "requests: 1000000"],
   quota: ["per: 1h", "per: 366d", "per: 8784h", "on_exhaust: stop"],
-  fleet: [
-    "ttl: 1s",
-    "ttl: 10m",
-    "ttl: 600000ms",
-    "reserve: 0%",
-    "replicas: 1000",
-    "name: a",
-    "mode: everywhere",
-  ],
+  fleet: ["ttl: 1s", "ttl: 10m", "ttl: 600000ms", "name: a"],
   redis: [
     "url: redis://127.0.0.1",
     "url: rediss://redis.example.test:6380/15",
-    "cluster: ['10.0.0.1:65535', '[::1]:1']",
+    "key: mine",
     "sentinel: { master: main, nodes: ['10.0.0.1:26379'] }",
   ],
   web: [
@@ -255,25 +247,16 @@ const REFUSED: Readonly<Record<Place, readonly string[]>> = {
     "requests: 1.5",
   ],
   quota: ["per: 59m", "per: 367d", "per: 8785h", "on_exhaust: go"],
-  fleet: [
-    "ttl: 999ms",
-    "ttl: 11m",
-    "ttl: 601s",
-    "ttl: 0s",
-    "reserve: 100%",
-    "replicas: 1001",
-    "mode: all",
-    "advertise: x",
-  ],
+  fleet: ["ttl: 999ms", "ttl: 11m", "ttl: 601s", "ttl: 0s", "mode: shard", "advertise: x"],
   redis: [
     "{}",
     "url: http://127.0.0.1",
     "url: redis://u:p@127.0.0.1",
     "url: redis://127.0.0.1/x",
-    "cluster: []",
-    "cluster: ['10.0.0.1']",
-    "cluster: ['10.0.0.1:0']",
-    "cluster: ['10.0.0.1:65536']",
+    "sentinel: { master: main, nodes: [] }",
+    "sentinel: { master: main, nodes: ['10.0.0.1'] }",
+    "sentinel: { master: main, nodes: ['10.0.0.1:0'] }",
+    "sentinel: { master: main, nodes: ['10.0.0.1:65536'] }",
     "cert_file: a.pem",
   ],
   web: ["listen: 127.0.0.1", "listen: 127.0.0.1:65536", "listen: 'a b:1'", "allowed_hosts: ['a:1']"],

@@ -76,13 +76,11 @@ test("a lower cap from the upstream counts at once, and widens the pace", () => 
 });
 
 test("a fresh process waits one pace gap where gaps alone keep the limit over any number of lives", () => {
-  expect(coldStartOf({ rates: [{ perMs: 60_000, cap: 12 }], lingerMs: 0 }, [60], 10_000).coldMs).toBeCloseTo(
-    5_005,
-  );
+  expect(coldStartOf({ rates: [{ perMs: 60_000, cap: 12 }] }, [60], 10_000).coldMs).toBeCloseTo(5_005);
 });
 
 test("a fresh process that uses the whole limit waits until its dead predecessor is forgotten", () => {
-  const { coldMs: waitMs } = coldStartOf({ rates: [{ perMs: 60_000, cap: 60 }], lingerMs: 0 }, [60], 10_000);
+  const { coldMs: waitMs } = coldStartOf({ rates: [{ perMs: 60_000, cap: 60 }] }, [60], 10_000);
   expect(waitMs).toBeCloseTo(70_070);
   const leases = new Leases({ rates: [{ perMs: 60_000, cap: 60 }], lingerMs: 0 }, 0, waitMs);
   expect(grants(leases, 70_000)).toBe(false);

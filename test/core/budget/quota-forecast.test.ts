@@ -11,10 +11,10 @@ const DAY_MS = 24 * HOUR_MS;
 const NOW_MS = Date.parse("2026-11-22T10:20:00Z");
 
 /** So many requests in each of the last hours, the oldest first, the present hour last. */
-function sent(hours: readonly number[], periodMs: number, replicas = 1): QuotaUse {
+function sent(hours: readonly number[], periodMs: number): QuotaUse {
   const thisHour = Math.floor(NOW_MS / HOUR_MS);
   const buckets = new Map(hours.map((requests, index) => [thisHour - (hours.length - 1 - index), requests]));
-  return { used: usedAt(NOW_MS, buckets, periodMs) * replicas, buckets, replicas };
+  return { used: usedAt(NOW_MS, buckets, periodMs), buckets };
 }
 
 /** A bucket counts until all of it is older than the period. */
@@ -73,11 +73,6 @@ test("a pace is known once half of its window is, without the first hour of all"
 test("the pace is a part of the quota", () => {
   const burns = quotaBurns({ most: 600, perMs: 30 * DAY_MS }, sent(steady(13), 30 * DAY_MS), NOW_MS);
   expect(burns[0]?.perSecond).toBeCloseTo(0.1 / 3600, 9);
-});
-
-test("in a fleet, the others are taken to send as much", () => {
-  const use = sent(steady(48), 30 * DAY_MS, 3);
-  expect(hoursLeft(use.used + 1_800, 30 * DAY_MS, use)).toBeCloseTo(10, 6);
 });
 
 const STEP_MS = 60_000;

@@ -59,17 +59,9 @@ gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
 gauge     pacewatch_state_store_up
 gauge     pacewatch_state_lost_timestamp_seconds
 gauge     pacewatch_offline_upstreams
-gauge     pacewatch_fleet_replicas
-gauge     pacewatch_fleet_upstreams
-gauge     pacewatch_fleet_upstreams_held
-counter   pacewatch_fleet_moves_total direction
-gauge     pacewatch_fleet_session_valid
-gauge     pacewatch_fleet_reserve_available
-gauge     pacewatch_fleet_configs
-gauge     pacewatch_fleet_clock_ahead_seconds
-gauge     pacewatch_redis_up
-histogram pacewatch_redis_request_duration_seconds call
-counter   pacewatch_redis_errors_total kind
+gauge     pacewatch_leader
+gauge     pacewatch_lock_up
+gauge     pacewatch_config_info digest
 counter   pacewatch_notifications_total receiver,outcome
 gauge     pacewatch_notifications_oldest_pending_seconds receiver
 gauge     pacewatch_config_last_reload_successful

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { UpstreamAccounts, RedisAccount } from "../../../src/core/metrics/accounts.ts";
+import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { CLOSED_LABELS, METRICS } from "../../../src/core/metrics/catalogue.ts";
 import { expose } from "../../../src/core/metrics/exposition.ts";
 import { TextFormat } from "../../../src/core/metrics/text.ts";
@@ -25,7 +25,6 @@ import {
   fullMetricsSnapshot,
   POLL_ENDED_AT_MS,
   sampleBudgetSnapshot,
-  sampleFleetSnapshot,
   sampleMetricsSnapshot,
   recordPoll,
   SAMPLE_STREAM,
@@ -130,44 +129,12 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_quota_empty_timestamp_seconds",
     "pacewatch_state_store_up",
     "pacewatch_state_lost_timestamp_seconds",
-    "pacewatch_fleet_replicas",
-    "pacewatch_fleet_upstreams",
-    "pacewatch_fleet_upstreams_held",
-    "pacewatch_fleet_moves_total",
-    "pacewatch_fleet_session_valid",
-    "pacewatch_fleet_reserve_available",
-    "pacewatch_fleet_configs",
-    "pacewatch_fleet_clock_ahead_seconds",
-    "pacewatch_redis_up",
-    "pacewatch_redis_request_duration_seconds",
-    "pacewatch_redis_errors_total",
+    "pacewatch_leader",
+    "pacewatch_lock_up",
+    "pacewatch_config_info",
     "pacewatch_notifications_total",
     "pacewatch_notifications_oldest_pending_seconds",
   ]);
-});
-
-test("where all replicas poll all upstreams, every series says from which vantage", () => {
-  const fleet = sampleFleetSnapshot({ vantage: "eu-1" });
-  const text = renderText({ ...fullMetricsSnapshot(), fleet });
-  const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  expect(samples.length).toBeGreaterThan(100);
-  for (const sample of samples) expect(sample).toMatch(/\{[^}]*\bvantage="eu-1"[^}]*\} /);
-  expect(renderText(fullMetricsSnapshot())).not.toContain("vantage");
-});
-
-test("what Redis was asked is told by call, and how it failed by kind", () => {
-  const redis = new RedisAccount(0);
-  redis.observe("beat", 3, undefined);
-  redis.observe("beat", 500, "timeout");
-  redis.observe("claim", 0, "away");
-  const shown = parseExposition(renderText(sampleMetricsSnapshot({ fleet: sampleFleetSnapshot({ redis }) })));
-  expect(sampleValue(shown, "pacewatch_redis_request_duration_seconds_count", { call: "beat" })).toBe(2);
-  expect(
-    sampleValue(shown, "pacewatch_redis_request_duration_seconds_bucket", { call: "beat", le: "0.005" }),
-  ).toBe(1);
-  expect(sumOfSamples(shown, "pacewatch_redis_request_duration_seconds_count")).toBe(2);
-  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "away" })).toBe(1);
-  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "refused" })).toBe(0);
 });
 
 test("an upstream that streams has its histograms from the start, and only what its polls measured is in them", () => {

@@ -11,7 +11,6 @@ import {
   scheduleEvery,
   cronOf,
 } from "../../../src/core/schedule/schedule.ts";
-import { sampleFleet } from "../../support/samples.ts";
 
 const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
 
@@ -86,7 +85,6 @@ describe("a plan that fits", () => {
       latenessMs: new Map([["a", 130_000]]),
       faults: [],
       warnings: [],
-      groups: [],
       budgets: [
         {
           budget: "api",
@@ -159,14 +157,6 @@ describe("token requests", () => {
       "a, every 5m: 2",
       "token of a, at most every 5m: 1",
     ]);
-  });
-
-  test("count once: whoever polls one of their upstreams polls all, or has a part for itself", () => {
-    const upstreams = [upstream({ auth }), upstream({ name: "b", auth })];
-    const names = (mode: "shard" | "everywhere"): readonly string[] =>
-      demands({ budgets: [budget()], upstreams, fleet: sampleFleet({ mode, replicas: 3 }) });
-    expect(names("shard").slice(2)).toEqual(["token of a and 1 more, at most every 1m: 1"]);
-    expect(names("everywhere").slice(2)).toEqual(names("shard").slice(2));
   });
 });
 
@@ -319,15 +309,6 @@ describe("a short window that slots exceed only when they come at once", () => {
         /^budget "api" is tight: slow polls may hold 6 leases for 1s at once, its cap is 1/,
       ),
     );
-  });
-
-  test("is divided among replicas that each poll all, and is one replica's where they share them", () => {
-    const given = budget({ rates, share: 0.8 });
-    const mixed = [...hourly(3), upstream({ name: "fast", schedule: every(2_000, "fast") })];
-    const faultsIn = (mode: "shard" | "everywhere"): number =>
-      prove({ budgets: [given], upstreams: mixed, fleet: sampleFleet({ mode, replicas: 4 }) }).faults.length;
-    expect(faultsIn("shard")).toBe(0);
-    expect(faultsIn("everywhere")).toBe(1);
   });
 });
 
@@ -496,31 +477,4 @@ describe("an upstream that draws on several budgets", () => {
     const upstreams = [each("a", 30_000, "model", "account")];
     expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([]);
   });
-});
-
-test("in shard the groups that replicas divide are shown with their demand, and one that is too much for a process is named", () => {
-  const upstreams = [
-    ...Array.from({ length: 600 }, (_, index) =>
-      upstream({ name: `fast-${index}`, schedule: every(1_000, "") }),
-    ),
-    upstream({ name: "both", budgets: ["api", "account"], schedule: every(60_000, "") }),
-    upstream({ name: "slow", budgets: ["other"], schedule: every(60_000, "") }),
-  ];
-  const budgets = ["api", "account", "other"].map((name) =>
-    budget({ name, rates: [{ requests: 100_000, perMs: 60_000, label: "1m" }] }),
-  );
-  const proof = prove({ budgets, upstreams, fleet: sampleFleet({ mode: "shard" }) });
-  expect(proof.groups.map(({ budgets: of, upstreams: drawing }) => [of, drawing.length])).toEqual([
-    [["account", "api"], 601],
-    [["other"], 1],
-  ]);
-  expect(proof.groups.map(({ pollsPerSecond }) => Number(pollsPerSecond.toFixed(3)))).toEqual([
-    600.017, 0.017,
-  ]);
-  const large = proof.warnings.filter(({ message }) => message.includes("polls a second"));
-  expect(large.map(({ message }) => message)).toEqual([
-    'the upstreams of "account", "api" ask for 600 polls a second, which may be too much for one process (plan with 500), and in shard one replica polls all that draw on common budgets',
-  ]);
-  expect(prove({ budgets, upstreams, fleet: sampleFleet({ mode: "everywhere" }) }).groups).toEqual([]);
-  expect(prove({ budgets, upstreams }).groups).toEqual([]);
 });

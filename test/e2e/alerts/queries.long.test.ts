@@ -56,7 +56,7 @@ const [panelsOfOthers, panelsOfDemo] = [true, false].map((ofOthers) =>
 function isOfOthers(expr: string): boolean {
   const metrics = metricsIn(expr);
   return (
-    metrics.every((metric) => /^pacewatch_(?:fleet|redis)_/.test(metric)) ||
+    metrics.every((metric) => /^pacewatch_(?:leader|lock_up|config_info)/.test(metric)) ||
     metrics.some((metric) => /^pacewatch_(?:upstream_(?:value|credit)|budget_quota_empty)/.test(metric))
   );
 }

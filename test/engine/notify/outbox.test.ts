@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Alert, NO_INCIDENT } from "../../../src/core/notify/alert.ts";
 import type { Scene } from "../../../src/core/notify/plan.ts";
-import { isOpen, type Notified } from "../../../src/core/notify/transitions.ts";
+import type { Notified } from "../../../src/core/notify/transitions.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { Outbox } from "../../../src/engine/notify/outbox.ts";
 import type { Delivery } from "../../../src/engine/receivers/answer.ts";
@@ -9,46 +9,6 @@ import { sampleReceiver } from "../../support/notify/world.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const mute = (): void => {};
-
-test("who begins to tell a fleet's receivers takes over what was told, and what nobody knows of after a day is over", () => {
-  const clock = new VirtualClock();
-  const receiver = sampleReceiver();
-  const notified = (alert: string, agoMs: number, changes: Partial<Notified> = {}): Notified => ({
-    receiver: receiver.name,
-    alert,
-    state: "notified",
-    subject: alert,
-    upstream: alert,
-    kind: "down",
-    startedAtMs: clock.wallNow() - agoMs,
-    atMs: clock.wallNow() - agoMs,
-    thread: alert,
-    side: "them",
-    ...changes,
-  });
-  const own = [notified("forgotten", 2 * DAY_MS), notified("late", HOUR_MS), notified("known", 2 * DAY_MS)];
-  const kept: string[] = [];
-  const outbox = new Outbox(receiver, 0, own, {
-    clock,
-    log: { debug: mute, info: mute, warn: mute, error: mute },
-    random: () => 0,
-    send: () => new Promise(() => {}),
-    keep: ({ alert }) => void kept.push(alert),
-    onFree: mute,
-  });
-  outbox.takeOver({
-    since: new Map(),
-    notified: [
-      notified("known", 2 * DAY_MS),
-      notified("new", HOUR_MS),
-      notified("late", 2 * HOUR_MS, { state: "closed" }),
-      notified("of another", HOUR_MS, { receiver: "of another" }),
-    ],
-  });
-  const open = [...outbox.notified.values()].map((each) => [each.alert, isOpen(each)]);
-  expect(Object.fromEntries(open)).toEqual({ forgotten: false, late: true, known: true, new: true });
-  expect(kept.toSorted()).toEqual(["forgotten", "known", "new"]);
-});
 
 test("what is grouped waits until the last millisecond of its group has passed; once it is told, more may be", async () => {
   const clock = new VirtualClock();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Price } from "../../../src/core/config/price.ts";
-import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { LocalLedger, type Right } from "../../../src/core/budget/local-ledger.ts";
 import { UpstreamPauses } from "../../../src/core/budget/pauses.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
@@ -39,12 +39,12 @@ type World = {
 
 async function world(
   answer: (turn: number) => Observation,
-  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream>; holds?: () => boolean } = {},
+  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream>; right?: Right } = {},
 ): Promise<World> {
   const clock = new VirtualClock();
   const upstream = sampleUpstream(changes.upstream);
   const config = sampleConfig({ budgets: [sampleBudget(changes.budget)], upstreams: [upstream] });
-  const ledger = new LocalLedger(config, clock);
+  const ledger = new LocalLedger(config, clock, undefined, undefined, changes.right);
   const bugs: unknown[] = [];
   const onBug = (error: unknown): void => void bugs.push(error);
   const recorder = new StoryRecorder();
@@ -57,7 +57,6 @@ async function world(
     pauses,
     queue: new LeaseQueue(ledger, clock, onBug),
     recorder,
-    holds: changes.holds,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
   });
@@ -578,12 +577,14 @@ test("what failed before a pause is not confirmed by the first failure after it,
   expect(recorder.story).toEqual(["schedule failed", "skipped backoff", "schedule failed"]);
 });
 
-test("three slots whose right to send ended before they were sent leave it unknown, as three that were skipped do", async () => {
+test("slots for which the right to send has ended leave it unknown after three, as those that were skipped do", async () => {
   let isHeld = true;
   const unsent: Exchange = { ...TIMED_OUT, sent: false };
   const answer = (): Observation => observed(isHeld ? answered(200) : unsent);
-  const { clock, poller, recorder } = await world(answer, { holds: () => isHeld });
-  for (const held of [true, false, false, false]) {
+  const { clock, poller, recorder } = await world(answer, {
+    right: { startsAtMs: () => 0, maySend: () => isHeld },
+  });
+  for (const held of [true, false, false, false, false]) {
     isHeld = held;
     poller.slot("schedule", clock.now());
     await clock.advance(15_000);

@@ -62,28 +62,27 @@ async function endOf(world: World, ending: Promise<void>): Promise<{ tookMs: num
   return { tookMs, outcome: world.recorder.polls[0]?.outcome.kind ?? "none" };
 }
 
-test("what is dropped may end its poll, and polls no more", async () => {
+/** A drain waits for what has left by then. */
+function left({ supervisor }: World): Promise<void> {
+  supervisor.apply(sampleConfig({ upstreams: [] }), new Map());
+  return supervisor.drain();
+}
+
+test("what leaves the config may end its poll, and polls no more", async () => {
   const world = await polling(5_000);
-  const { tookMs, outcome } = await endOf(world, world.supervisor.drop(["email"], "drain"));
+  const { tookMs, outcome } = await endOf(world, left(world));
   expect(outcome).toBe("ok");
   expect(tookMs).toBeGreaterThan(4_000);
   expect(tookMs).toBeLessThanOrEqual(5_010);
-});
-
-test("what is cut off ends its poll at once", async () => {
-  const world = await polling(5_000);
-  const { tookMs, outcome } = await endOf(world, world.supervisor.drop(["email"], "cut off"));
-  expect(outcome).toBe("ours");
-  expect(tookMs).toBeLessThanOrEqual(10);
 });
 
 test.each([
   ["its own timeout", 4_000, 4_000],
   ["ten seconds", 30_000, 10_000],
 ])("a drain waits for a poll no longer than %s", async (_, timeoutMs, graceMs) => {
-  for (const end of ["drop", "drain"] as const) {
+  for (const end of [left, ({ supervisor }: World) => supervisor.drain()]) {
     const world = await polling(25_000, timeoutMs);
-    const ending = end === "drop" ? world.supervisor.drop(["email"], "drain") : world.supervisor.drain();
+    const ending = end(world);
     const { tookMs, outcome } = await endOf(world, ending);
     expect(outcome).toBe("ours");
     expect(tookMs).toBe(graceMs);

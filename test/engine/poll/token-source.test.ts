@@ -212,7 +212,7 @@ test("a token is renewed ahead of its expiry, while polls go on with it", async 
   ).toBe(true);
 });
 
-test("replicas renew at different moments", async () => {
+test("several processes renew at different moments", async () => {
   const firstRenewal = async (random: number): Promise<number> => {
     const world = await new World(granting(3_600), undefined, () => random).begin();
     await world.slots([world.watch()], 260);

@@ -323,7 +323,7 @@ test("the longest id of a trouble is no longer than a dedup key of PagerDuty may
   const { open } = foldConditions(
     new Map(),
     [
-      { kind: "credit_ending", replica: name, of: `${name}/spend`, says: "" },
+      { kind: "credit_ending", of: `${name}/spend`, says: "" },
       { kind: "credit_ending", upstream: name, of: name, says: "" },
       { kind: "api_ending", upstream: name, of: "8640000000000000", says: "" },
     ],

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import type { RunningServer, StartOptions } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
-import { sampleFleetStatus, sampleRoutesDeps } from "../../support/samples.ts";
+import { sampleRoutesDeps } from "../../support/samples.ts";
 import { openServer } from "../open-server.ts";
 
 /** A server that could be reloaded, and must not be by anything here. */
@@ -277,14 +277,6 @@ describe("answers that many ask for at once", () => {
     expect(refused).toHaveLength(200);
     expect(refused[0]?.headers.get("retry-after")).toBe("1");
     expect((await app.request("/")).status).toBe(200);
-  });
-
-  test.each(["/", "/api/v1/fleet"])("ask the fleet once for all who wait: %s", async (path) => {
-    let asked = 0;
-    const app = routesToAsk(sampleRoutesDeps({ fleet: async () => ((asked += 1), sampleFleetStatus()) }));
-    const answers = await Promise.all(Array.from({ length: 30 }, async () => app.request(path)));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    expect(asked).toBeLessThanOrEqual(2);
   });
 
   test("are not made for those who have gone meanwhile", async () => {

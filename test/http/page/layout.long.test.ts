@@ -1,6 +1,5 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import {
   accessibilityFindings,
   CHROMIUM,
@@ -86,14 +85,6 @@ describe.skipIf(CHROMIUM === undefined)(
         `({ label: document.activeElement.getAttribute("aria-label"), outline: getComputedStyle(document.activeElement).outlineStyle })`,
       );
       expect(seen).toEqual({ label: await days.nth(1).getAttribute("aria-label"), outline: "solid" });
-    });
-
-    test("show each state by a sign of its colour, also of what another replica polls", async () => {
-      await using watched = await openPage(browser, scenes.show("shard", "?refresh=off"));
-      const colours = await watched.page.evaluate<readonly string[]>(
-        `[...document.querySelectorAll(".elsewhere .sign")].map((sign) => getComputedStyle(sign).fill)`,
-      );
-      expect(new Set(colours).size).toBe(HEALTH_STATES.length);
     });
 
     test("show badges whose letters keep their shape and are not cut", async () => {

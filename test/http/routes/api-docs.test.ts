@@ -125,24 +125,14 @@ test("one upstream has it, with its polls and failures in place of the last one"
   expect(Object.keys(answer)).toEqual(Object.keys(await documented("/api/v1/upstreams/NAME")));
 });
 
-test("the fleet has it", async () => {
-  const routes = routesToAsk(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
-  const answer = (await (await routes.request("/api/v1/fleet")).json()) as Json;
-  expect(shapeOf(answer)).toEqual(shapeOf(await documented("/api/v1/fleet")));
-});
-
-test("without a fleet there is none to tell of", async () => {
-  const answer = await routesToAsk(sampleRoutesDeps()).request("/api/v1/fleet");
-  expect(answer.status).toBe(404);
-});
-
-test("an upstream that another replica polls is not found here, but where it is", async () => {
-  const routes = routesToAsk(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
+test("of a process that stands by, no upstream is found, but who leads", async () => {
+  const status = sampleStatus({ upstreams: [], fleet: sampleFleetStatus() });
+  const routes = routesToAsk(sampleRoutesDeps({ status: () => status }));
   const answer = await routes.request("/api/v1/upstreams/email");
   expect(answer.status).toBe(404);
   expect(await answer.json()).toEqual({
-    error: 'cannot show "email" here: replica "b" polls it',
-    holder: { name: "b", url: "http://10.0.0.8:10429/" },
+    error: 'cannot show "email" here: "a" leads',
+    leader: status.fleet?.leader,
   });
 });
 

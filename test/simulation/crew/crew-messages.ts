@@ -1,10 +1,8 @@
-import type { WorldKind } from "./one-world.ts";
 import type { Violation } from "../judge/violation.ts";
 
 /** What a worker is told once. */
 export type Errand = {
   readonly hours: number;
-  readonly world: WorldKind;
   /** Shared by all: the next seed to run, and the one to stop before. */
   readonly seeds: SharedArrayBuffer;
 };

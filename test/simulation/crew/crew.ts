@@ -2,14 +2,12 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import type { Errand, Report } from "./crew-messages.ts";
-import type { WorldKind } from "./one-world.ts";
 
 export type Task = {
   readonly first: number;
   readonly count: number;
   readonly hours: number;
   readonly workers: number;
-  readonly world: WorldKind;
 };
 
 /** Runs seeds on several threads until all are through, or `onReport` answers that it has seen enough. */
@@ -19,7 +17,7 @@ export async function runSeeds(task: Task, onReport: (report: Report) => "go on"
   const shared = new Int32Array(seeds);
   shared[nextIndex] = task.first;
   shared[endIndex] = task.first + task.count;
-  const workerData: Errand = { hours: task.hours, world: task.world, seeds };
+  const workerData: Errand = { hours: task.hours, seeds };
   const workers = Array.from({ length: task.workers }, () => {
     const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData });
     worker.on("message", (report: Report) => {

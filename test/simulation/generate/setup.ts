@@ -71,7 +71,7 @@ function withSeveralBudgets(setup: Setup, dice: Dice): Setup {
 }
 
 /** Half of them, in either order. */
-export function drawingOnAnother(upstream: Upstream, { accounts }: Setup, dice: Dice): Upstream {
+function drawingOnAnother(upstream: Upstream, { accounts }: Setup, dice: Dice): Upstream {
   const others = accounts.map(({ budget }) => budget.name).filter((name) => !upstream.budgets.includes(name));
   if (others.length === 0 || dice.chance(0.5)) return upstream;
   const budgets = [...upstream.budgets, dice.pick(others)];

@@ -25,7 +25,7 @@ export async function tell(scenario: Scenario, allRequests: boolean): Promise<Te
 }
 
 /** Of requests only the last before a violation, unless all are asked for. */
-export function abridged(story: readonly Line[], { violation }: Outcome, allRequests: boolean): string[] {
+function abridged(story: readonly Line[], { violation }: Outcome, allRequests: boolean): string[] {
   const lastSteps = allRequests ? Infinity : violation === undefined ? 0 : LAST_STEPS;
   let toPassOver = story.filter(({ detail }) => detail === "request").length - lastSteps;
   const lines: string[] = [];

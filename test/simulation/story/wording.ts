@@ -114,6 +114,6 @@ function percent(share: number): string {
   return `${Number((share * 100).toFixed(2))}%`;
 }
 
-export function seconds(ms: number): string {
+function seconds(ms: number): string {
   return `${Number((ms / 1_000).toFixed(3))} s`;
 }

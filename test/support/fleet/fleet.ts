@@ -1,7 +1,6 @@
 import { type ConfigFolder, type RawConfig, type RawUpstream, openConfigFolder } from "../config-folder.ts";
 import { eventually } from "../eventually.ts";
 import { RedisServer } from "../processes/redis-server.ts";
-import type { WallClock } from "../processes/wall-clock.ts";
 import { type CuttableProxy, openProxy } from "./cuttable-proxy.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { type Replica, startReplica } from "./replica.ts";
@@ -19,10 +18,6 @@ export type FleetOptions = {
   /** The witness takes up to so long for an answer. */
   readonly slowestMs: number;
   readonly isScraped: boolean;
-  /** Each is told that it is alone: by a Redis of its own. */
-  readonly isSplit: boolean;
-  /** Of replicas whose wall clock can be stepped. */
-  readonly clocks?: ReadonlyMap<string, WallClock> | undefined;
 };
 
 type Neighbours = {
@@ -31,10 +26,9 @@ type Neighbours = {
   readonly folder: ConfigFolder;
   readonly proxies: ReadonlyMap<string, CuttableProxy>;
   readonly isScraped: boolean;
-  readonly clocks: ReadonlyMap<string, WallClock> | undefined;
 };
 
-/** Real replicas on a real Redis, each with a way of its own to it, and one upstream process that sees them all. */
+/** Real processes on a real Redis, each with a way of its own to it, and one upstream process that sees them all. */
 export class Fleet implements AsyncDisposable {
   readonly #neighbours: Neighbours;
   readonly #stack: AsyncDisposableStack;
@@ -84,7 +78,6 @@ export class Fleet implements AsyncDisposable {
       environment: {
         REPLICA: name,
         REDIS_URL: `redis://127.0.0.1:${this.wayOf(name).port}/0`,
-        ...this.#neighbours.clocks?.get(name)?.environment,
       },
     });
     this.#stack.use(replica);
@@ -113,17 +106,20 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /** Waits until each upstream is held by one of them, and by no two, by their own word; and each of them holds some. */
-  async settled(): Promise<void> {
-    await eventually(
-      "each upstream is held by one replica, and each replica holds some",
-      () => this.current.filter(({ hasEnded }) => !hasEnded).map(({ holds }) => holds),
-      (holds) => {
-        const held = holds.flat();
-        const isWhole = held.length === this.#upstreams.length && new Set(held).size === held.length;
-        return isWhole && holds.every(({ length }) => length > 0);
-      },
+  /** By their own word, those that lead. */
+  get leaders(): readonly Replica[] {
+    return this.current.filter(({ hasEnded, leads }) => !hasEnded && leads);
+  }
+
+  /** Waits until one of them leads, by its own word. */
+  async led(): Promise<Replica> {
+    const [leader] = await eventually(
+      "one process leads",
+      () => this.leaders,
+      (leaders) => leaders.length === 1,
     );
+    if (leader === undefined) throw new Error("nobody leads");
+    return leader;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -139,12 +135,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const folder = stack.use(await openConfigFolder(JSON.stringify(configOf(options, witness.url))));
   const proxies = new Map<string, CuttableProxy>();
   for (const name of options.replicas) {
-    const { port } = options.isSplit ? stack.use(await RedisServer.start()) : redis;
-    proxies.set(name, stack.use(await openProxy(port)));
+    proxies.set(name, stack.use(await openProxy(redis.port)));
   }
   const upstreams = Object.values(options.upstreams).flat();
   const fleet = new Fleet(
-    { redis, witness, folder, proxies, isScraped: options.isScraped, clocks: options.clocks },
+    { redis, witness, folder, proxies, isScraped: options.isScraped },
     stack.move(),
     upstreams,
   );
@@ -161,8 +156,7 @@ function configOf(options: FleetOptions, url: string): RawConfig {
   return {
     log: { level: "debug" },
     fleet: {
-      redis: { url: "${REDIS_URL}" },
-      replicas: options.replicas.length,
+      lock: { redis: { url: "${REDIS_URL}" } },
       name: "${REPLICA}",
       ...options.fleet,
     },

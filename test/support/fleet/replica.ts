@@ -14,8 +14,6 @@ export type ReplicaOptions = {
   readonly isScraped: boolean;
 };
 
-type SkippedSlots = { readonly atWallMs: number; readonly cause: string; readonly count: number };
-
 /** One life of one replica. */
 export class Replica implements AsyncDisposable {
   readonly life: string;
@@ -32,33 +30,17 @@ export class Replica implements AsyncDisposable {
     this.#scraping = isScraped ? this.#scrapeUntilItEnds() : Promise.resolve();
   }
 
-  /** What the last scrape said. */
-  get families(): Families {
-    return this.#families;
+  get name(): string {
+    return this.life.split(".", 1).join();
   }
 
   /** By its own word, at the last scrape. */
-  get holds(): readonly string[] {
-    return this.scrapes.at(-1)?.accounts.map(({ upstream }) => upstream) ?? [];
+  get leads(): boolean {
+    return sumOfSamples(this.#families, "pacewatch_leader") === 1;
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded;
-  }
-
-  skipped(cause: string, labels: Readonly<Record<string, string>> = {}): number {
-    return sumOfSamples(this.#families, "pacewatch_polls_skipped_total", { cause, ...labels });
-  }
-
-  /** What it said of this upstream's slots that it did not use, by cause. */
-  skippedSlots(upstream: string): readonly SkippedSlots[] {
-    return this.daemon.logs
-      .filter((line) => line["upstream"] === upstream && typeof line["cause"] === "string")
-      .map(({ time, cause, count }) => ({
-        atWallMs: Date.parse(String(time)),
-        cause: String(cause),
-        count: Number(count),
-      }));
   }
 
   freeze(): void {

@@ -2,7 +2,6 @@ import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
 
 /** A fleet, and what its upstreams' owners allow. */
 export type Scene = {
-  readonly mode: "shard" | "everywhere";
   readonly replicas: readonly string[];
   readonly ttlMs: number;
   /** Of every upstream, in whole seconds. */
@@ -15,13 +14,11 @@ export type Scene = {
   readonly lingerMs: number;
   /** Whether each replica's metrics are read all the while. */
   readonly isScraped: boolean;
-  /** Whether each replica has a Redis of its own. */
-  readonly isSplit?: boolean;
 };
 
 export type SceneBudget = {
   readonly requests: number;
-  /** Where it is less than all, the next holder may wait for a pace gap alone. */
+  /** Where it is less than all, the next leader may wait for a pace gap alone. */
   readonly share?: string;
   readonly upstreams: readonly string[];
 };
@@ -33,11 +30,7 @@ export async function openScene(scene: Scene, others: Partial<FleetOptions> = {}
   const budgets = Object.entries(scene.budgets);
   return startFleet({
     replicas: scene.replicas,
-    fleet: {
-      mode: scene.mode,
-      ttl: `${scene.ttlMs}ms`,
-      ...(scene.mode === "everywhere" && { reserve: "20%" }),
-    },
+    fleet: { ttl: `${scene.ttlMs}ms` },
     budgets: Object.fromEntries(
       budgets.map(([name, { requests, share = "100%" }]) => [
         name,
@@ -52,7 +45,6 @@ export async function openScene(scene: Scene, others: Partial<FleetOptions> = {}
     upstream: { every: `${scene.periodMs}ms`, timeout: `${scene.timeoutMs}ms`, confirm: 0 },
     slowestMs: SLOWEST_MS,
     isScraped: scene.isScraped,
-    isSplit: scene.isSplit ?? false,
     ...others,
   });
 }

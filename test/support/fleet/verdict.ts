@@ -34,7 +34,7 @@ export async function judgeFleet(fleet: Fleet, scene: Scene): Promise<Verdict> {
     faults: [
       ...exits,
       ...limits,
-      ...(scene.mode === "shard" ? holderFaults(seen, scene.periodMs) : []),
+      ...holderFaults(seen, scene.periodMs),
       ...scrapeFaults(seen, scrapes),
       ...logFaults(
         seen,

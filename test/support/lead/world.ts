@@ -1,4 +1,4 @@
-import type { Reign } from "../../../src/core/lead/candidate.ts";
+import type { Reign } from "../../../src/core/lead/reign.ts";
 import { type LeadClock, type Leader, startElection } from "../../../src/core/lead/leader.ts";
 import type { BudgetTerms } from "../../../src/core/lead/notes.ts";
 import type { Reading, Register, Written } from "../../../src/core/lead/register.ts";
@@ -425,6 +425,7 @@ type Sent = { readonly process: Process; readonly terms: BudgetTerms; atMs: numb
 /** By true time, and by what each process believes at that moment. */
 export class LeadJudge {
   readonly #world: LockWorld;
+  readonly #budgets: ReadonlySet<string>;
   readonly wrongs: string[] = [];
   /** The registers lost something: then notes may be missing. */
   isLossy = false;
@@ -438,6 +439,7 @@ export class LeadJudge {
 
   constructor(world: LockWorld) {
     this.#world = world;
+    this.#budgets = new Set(world.configs.flat().map(({ budget }) => budget));
   }
 
   newFact(): number {
@@ -458,13 +460,14 @@ export class LeadJudge {
   /** From now on silence is measured anew. */
   mark(): void {
     this.silentMs.clear();
-    for (const { budget } of this.#world.configs.flat()) this.#lastAtMs.set(budget, this.#world.nowMs);
+    for (const budget of this.#budgets) this.#lastAtMs.set(budget, this.#world.nowMs);
   }
 
   look(): void {
     const nowMs = this.#world.nowMs;
-    for (const budget of new Set(this.#world.configs.flat().map((terms) => terms.budget))) {
-      const able = this.#world.processes.filter((process) => process.maySend(budget));
+    const live = this.#world.processes.filter(({ isAlive, reign }) => isAlive && reign !== undefined);
+    for (const budget of this.#budgets) {
+      const able = live.filter((process) => process.maySend(budget));
       if (able.length > 1) this.#wrong(`two may send: ${able.map(({ id }) => id).join()}`);
       const silentMs = nowMs - (this.#lastAtMs.get(budget) ?? nowMs);
       this.silentMs.set(budget, Math.max(this.silentMs.get(budget) ?? 0, silentMs));

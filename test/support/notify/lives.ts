@@ -1,6 +1,5 @@
 import { MINUTE_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { FLAP_WINDOW_MS } from "../../../src/core/notify/plan.ts";
-import { FleetNotifyWorld, TTL_MS } from "./fleet-world.ts";
 import { type FallenState, type Heard, sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
 
 /** A small generator: the same seed is the same life. */
@@ -111,68 +110,11 @@ export async function liveOnce(seed: number): Promise<LifeVerdict> {
   };
 }
 
-/**
- * Some hours of three replicas that share upstreams and a board: each may be killed, or leave in order, and comes again.
- * What a replica knew for less than a beat when it was killed, nobody can tell.
- */
-export async function fleetLiveOnce(seed: number): Promise<LifeVerdict> {
-  const random = randomBy(seed);
-  const receivers = [sampleReceiver({ name: "a" }), sampleReceiver({ name: "b", groupWaitMs: 1_000 })];
-  const names = Array.from({ length: 2 + Math.floor(random() * 8) }, (_, index) => `api-${index}`);
-  const world = new FleetNotifyWorld(receivers, names, true);
-  world.random = random;
-  const excuses: Excuse[] = [];
-  const onTheWay = new Set<Excuse>();
-  let isCalm = false;
-  world.take = (receiver, { event, members }) => {
-    const mine = members.map(({ incident }) => ({ receiver, incident, event }));
-    const afterMs = Math.floor(random() * 3_000);
-    if (!isCalm && random() < 0.15) {
-      const hears = random() < 0.5;
-      if (hears) excuses.push(...mine);
-      return { hears, answers: { kind: "failed", detail: "", waitMs: undefined }, afterMs };
-    }
-    for (const each of mine) onTheWay.add(each);
-    world.clock.after(afterMs, () => mine.forEach((each) => onTheWay.delete(each)));
-    return { ...TAKEN, afterMs };
-  };
-  const fallen: { readonly id: string; readonly name: string; readonly atMs: number }[] = [];
-  let kills = 0;
-  for (const name of ["x", "y", "z"]) world.start(name);
-  await world.clock.advance(MINUTE_MS);
-  for (let step = 0; step < 60; step += 1) {
-    const chance = random();
-    const name = names[Math.floor(random() * names.length)] ?? "";
-    const replica = world.living[Math.floor(random() * world.living.length)];
-    const absent = ["x", "y", "z"].find((each) => world.living.every((living) => living.name !== each));
-    if (chance < 0.65) {
-      if (world.isDown(name)) await world.rise(name);
-      else for (const id of await world.fall(name)) fallen.push({ id, name, atMs: world.nowMs });
-    } else if (chance < 0.78 && replica !== undefined) {
-      kills += 1;
-      excuses.push(...onTheWay);
-      onTheWay.clear();
-      world.kill(replica);
-    } else if (chance < 0.85 && replica !== undefined) await world.stop(replica);
-    else if (absent !== undefined) world.start(absent);
-    await world.clock.advance(Math.floor(random() * (random() < 0.5 ? 2 * TTL_MS : 10 * MINUTE_MS)));
-  }
-  isCalm = true;
-  if (world.living.length === 0) world.start("x");
-  await world.clock.advance(MINUTE_MS);
-  for (const name of names) if (world.isDown(name)) await world.rise(name);
-  await world.clock.advance(3 * HOUR_MS);
-  const known = fallen.filter(({ id }) => !world.lost.has(id));
-  const told = receivers.map(({ name }) => name);
-  return { faults: faultsIn(world.heard, told, known, excuses, world.lost), incidents: known.length, kills };
-}
-
 function faultsIn(
   allHeard: readonly Heard[],
   receivers: readonly string[],
   fallen: readonly { readonly id: string; readonly name: string; readonly atMs: number }[],
   excuses: readonly Excuse[],
-  lost: ReadonlySet<string> = new Set(),
 ): readonly string[] {
   const faults: string[] = [];
   for (const receiver of receivers) {
@@ -210,11 +152,10 @@ function faultsIn(
     const ends = new Map(heard.map(({ message }) => [message.incident, message]));
     const unsure = new Set(excuses.flatMap((each) => (each.receiver === receiver ? [each.incident] : [])));
     for (const [incident, { event, isOver }] of ends)
-      if ((event !== "up" || !isOver) && !unsure.has(incident) && !lost.has(incident))
+      if ((event !== "up" || !isOver) && !unsure.has(incident))
         faults.push(`${receiver} never heard of the end of ${incident}`);
-    for (const [subject, { event, incident }] of last)
-      if (event !== "up" && !lost.has(incident))
-        faults.push(`${receiver} thinks that ${subject} is ${event}`);
+    for (const [subject, { event }] of last)
+      if (event !== "up") faults.push(`${receiver} thinks that ${subject} is ${event}`);
   }
   return faults;
 }

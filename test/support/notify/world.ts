@@ -90,16 +90,13 @@ export class NotifyWorld {
       onBug: (error) => {
         throw error;
       },
-      hear: () => Promise.resolve({ reign: "", remembered: () => undefined }),
       view: () => ({
         upstream: (name) => {
           const watched = this.upstreams.get(name);
           return watched && { ...watched, labels: { team: name.startsWith("a") ? "growth" : "core" } };
         },
-        elsewhere: () => [],
         incidentsOf: (name) => this.upstreams.get(name)?.incidents.toReversed() ?? [],
         conditions: () => this.conditions,
-        isWatched: () => true,
         words: (name) => {
           const status = sampleStatus({
             nowMs: this.nowMs,

@@ -3,22 +3,13 @@ import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.
 import { OK, outcomeOf, type PollOutcome, type SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
 import { WatchedTime } from "../../../src/core/history/watched.ts";
-import type { FleetMode } from "../../../src/core/config/config.ts";
-import type { FleetStatus } from "../../../src/core/fleet/fleet-status.ts";
-import {
-  foldHealth,
-  HEALTH_STATES,
-  UNKNOWN_HEALTH,
-  type Health,
-  type HealthEvent,
-} from "../../../src/core/poll/health.ts";
+import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
 import type { Incident, UpstreamFacts, ValueStatus } from "../../../src/core/status/status.ts";
 import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/core/status/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import {
   sampleFleetStatus,
-  sampleFleetView,
   samplePoll,
   sampleStatusLists,
   sampleUpstreamStatus,
@@ -369,28 +360,17 @@ const LONG_VALUE: ValueStatus = {
   seenAtMs: SCENE_NOW_MS - 1_000,
 };
 
-/** One upstream in each state, and one with the longest name. */
-function inAFleet(mode: FleetMode): FleetStatus {
-  const views = HEALTH_STATES.map((state, place) => sampleFleetView({ vantage: `replica-${place}`, state }));
-  const upstreams = views.map((view, place) => ({
-    name: place === 1 ? "n".repeat(64) : `upstream-${place}`,
-    holder: mode === "shard" && view.state !== "unknown" ? "b" : undefined,
-    views: mode === "shard" ? [view] : views,
-  }));
-  return sampleFleetStatus({ mode, upstreams });
-}
-
-/** The fleet of the scenes that have one. */
-export const FLEETS: Readonly<Record<string, FleetStatus>> = {
-  shard: inAFleet("shard"),
-  everywhere: inAFleet("everywhere"),
-};
-
 /** The page when all is well, and in each trouble. */
 export const SCENES: Readonly<Record<string, StatusLists>> = {
   well: snapshotOf([email(), aiRouter()]),
-  shard: snapshotOf([email(), aiRouter()]),
-  everywhere: snapshotOf([email(), aiRouter()]),
+  leading: snapshotOf([email(), aiRouter()], {
+    fleet: sampleFleetStatus({ isLeading: true, leader: { name: "b", sinceMs: SCENE_NOW_MS - 3_600_000 } }),
+  }),
+  standby: snapshotOf([], { budgets: [], fleet: sampleFleetStatus() }),
+  "standby-lock-away": snapshotOf([], {
+    budgets: [],
+    fleet: sampleFleetStatus({ lockAwaySinceMs: SCENE_NOW_MS - 20_000 }),
+  }),
   down: snapshotOf([email(), aiRouter("down")]),
   unauthorized: snapshotOf([email("unauthorized"), aiRouter()]),
   throttled: paused(snapshotOf([email(), aiRouter("throttled")])),

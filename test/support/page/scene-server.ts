@@ -6,7 +6,7 @@ import { BADGES } from "../../../src/http/page/badge.ts";
 import { reportPage } from "../../../src/http/page/report-page.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
 import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
-import { FLEETS, olderDays, SCENES } from "./page-scenes.ts";
+import { olderDays, SCENES } from "./page-scenes.ts";
 import { reportScene } from "./report-scene.ts";
 
 /** The pages of one scene at a time, as a browser gets them. */
@@ -31,7 +31,6 @@ export class SceneServer implements AsyncDisposable {
         status: () => statusOf(shown()),
         columns: (upstream, range) => Promise.resolve(columnsInFile(shown(), upstream, range)),
         report: (request) => Promise.resolve(reportPage(reportScene(request))),
-        fleet: () => Promise.resolve(FLEETS[chosen ?? ""]),
         badgesEnabled: () => true,
       }),
       host: "127.0.0.1",

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { FleetRedis } from "../../../src/core/config/config.ts";
+import type { LockRedis } from "../../../src/core/config/config.ts";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { requireBinary } from "./binaries.ts";
 import { endWithUs } from "./ends-with-us.ts";
@@ -35,12 +35,6 @@ export class RedisServer implements AsyncDisposable {
     return server;
   }
 
-  /** As a cluster of one. By itself it would take a second port that somebody may have: 10,000 above the first. */
-  static async startCluster(...args: readonly string[]): Promise<RedisServer> {
-    const second = String(await freePort());
-    return RedisServer.start("--cluster-enabled", "yes", "--cluster-port", second, ...args);
-  }
-
   /** One that watches this master, and no other. */
   static async startSentinel(name: string, masterPort: number): Promise<RedisServer> {
     const directory = await mkdtemp(join(tmpdir(), "redis-"));
@@ -51,12 +45,13 @@ export class RedisServer implements AsyncDisposable {
     return server;
   }
 
-  get address(): FleetRedis {
+  get address(): LockRedis {
     return {
       nodes: { kind: "single", host: "127.0.0.1", port: this.port, database: 0 },
       username: undefined,
       password: undefined,
       tls: undefined,
+      key: "pacewatch",
     };
   }
 

@@ -57,7 +57,7 @@ describe("the dashboard", () => {
       "Outcomes",
       "Budgets",
       "Values, credit and quotas",
-      "Fleet and Redis",
+      "Fleet",
       "Pacewatch itself",
     ]);
   });

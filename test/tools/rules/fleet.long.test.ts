@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { FleetMode } from "../../../src/core/config/config.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
@@ -7,19 +6,9 @@ import { runWith } from "../promtool.ts";
 
 const promtool = requireBinary("promtool");
 
-/** Three vantages; each has its own story, in a value a minute. */
-function seriesOf(metric: string, values: Readonly<Record<string, string>>, labels = ""): string {
-  return Object.entries(values)
-    .map(
-      ([vantage, story]) =>
-        `      - series: 'pacewatch_${metric}{job="pw",instance="${vantage}:1",vantage="${vantage}",upstream="email"${labels}}'\n        values: "${story}"`,
-    )
-    .join("\n");
-}
-
-/** The vantage has no network after 10 minutes: it cannot reach two upstreams. */
-function offlineFrom10m(vantage: string): string {
-  const of = `job="pw",instance="${vantage}:1",vantage="${vantage}"`;
+/** It has no network after 10 minutes: it cannot reach two upstreams. */
+function offlineFrom10m(name: string): string {
+  const of = `job="pw",instance="${name}:1"`;
   const ups = ["email", "ai-router"].map(
     (upstream) =>
       `      - { series: 'pacewatch_upstream_up{${of},upstream="${upstream}"}', values: "1x10 0x30" }`,
@@ -27,110 +16,108 @@ function offlineFrom10m(vantage: string): string {
   return [`      - { series: 'pacewatch_offline_upstreams{${of}}', values: "0x10 2x30" }`, ...ups].join("\n");
 }
 
-const TESTS = `
-rule_files: [rules.yml]
-evaluation_interval: 1m
-group_eval_order: [pacewatch-upstreams]
-tests:
-  - interval: 1m
-    input_series:
-${seriesOf("upstream_up", { eu: "1 0 0 0 0 1 _ _", us: "1 1 0 0 1 1 _ _", asia: "1 1 1 0 1 1 1 0" })}
-${seriesOf("polls_total", { eu: "0 0 4 4 4", us: "0 0 2 2 2" }, ',outcome="failed"')}
-${seriesOf("poll_reasons_total", { eu: "_ _ 4 4 4", us: "_ _ 2 2 2" }, ',outcome="failed",reason="timeout"')}
-${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" }, ',outcome="ok"')}
-    promql_expr_test:
-      - expr: pacewatch:upstream_up:quorum
-        eval_time: 1m
-        exp_samples: [{ labels: 'pacewatch:upstream_up:quorum{job="pw",upstream="email"}', value: 1 }]
-      - expr: pacewatch:upstream_up:quorum
-        eval_time: 2m
-        exp_samples: [{ labels: 'pacewatch:upstream_up:quorum{job="pw",upstream="email"}', value: 0 }]
-    alert_rule_test:
-      # One of three says so.
-      - { eval_time: 1m, alertname: PacewatchUpstreamDown }
-      # Two do.
-      - eval_time: 2m
-        alertname: PacewatchUpstreamDown
-        exp_alerts:
-          - exp_labels: { job: pw, severity: page, upstream: email }
-            exp_annotations:
-              summary: "email is down"
-              description: "email is down from 2 of 3 vantages: eu, us. Failures in the last 5 minutes, by reason: timeout (6). Availability from all vantages in that time: 66.67%."
-              runbook_url: ""
-      - { eval_time: 4m, alertname: PacewatchUpstreamDown }
-  # Whoever is throttled reaches it: no vote for down.
-  - interval: 1m
-    input_series:
-${seriesOf("upstream_up", { eu: "0x5", us: "0x5", asia: "1x5" })}
-${seriesOf("upstream_state", { us: "1x5" }, ',state="throttled"')}
-    alert_rule_test:
-      - { eval_time: 3m, alertname: PacewatchUpstreamDown }
-  # Of two, both must say so; of one alone, that one.
-  - interval: 1m
-    input_series:
-${seriesOf("upstream_up", { eu: "0x5", us: "1x5" })}
-    alert_rule_test:
-      - { eval_time: 3m, alertname: PacewatchUpstreamDown }
-  # Vantages that are offline know nothing: one that answers decides, and nobody where all are.
-  - interval: 1m
-    input_series:
-${["eu", "us"].map(offlineFrom10m).join("\n")}
-      - { series: 'pacewatch_upstream_up{job="pw",instance="asia:1",vantage="asia",upstream="email"}', values: "1x40" }
-    promql_expr_test:
-      - expr: pacewatch:upstream_up:quorum
-        eval_time: 15m
-        exp_samples: [{ labels: 'pacewatch:upstream_up:quorum{job="pw",upstream="email"}', value: 1 }]
-    alert_rule_test:
-      - { eval_time: 11m, alertname: PacewatchUpstreamDown }
-      - { eval_time: 15m, alertname: PacewatchUpstreamDown }
-  # Redis is away for longer than a failover takes.
-  - interval: 1m
-    input_series:
-      - series: 'pacewatch_redis_up{job="pw",instance="a:1"}'
-        values: "1 1 0 0 0 0 0 1"
-      - series: 'pacewatch_fleet_upstreams_held{job="pw",instance="a:1"}'
-        values: "7x8"
-    alert_rule_test:
-      - { eval_time: 3m, alertname: PacewatchRedisAway }
-      - eval_time: 6m
-        alertname: PacewatchRedisAway
-        exp_alerts:
-          - exp_labels: { instance: "a:1", job: pw, severity: ticket }
-            exp_annotations:
-              summary: "Pacewatch at a:1 cannot reach Redis"
-              description: "a:1 has had no answer from Redis for 5m 0s of the last hour. In mode everywhere it polls slowly from its reserve. In mode shard it polls only the upstreams that it still holds: 7."
-              runbook_url: ""
-      - { eval_time: 8m, alertname: PacewatchRedisAway }
-`;
-
-const UNHELD = `
+const LED = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
 tests:
+  # The leader dies, and the next one cannot reach the lock for a while.
   - interval: 1m
     input_series:
-      - { series: 'pacewatch_fleet_upstreams{job="pw",instance="a:1"}', values: "1x7" }
-      - { series: 'pacewatch_fleet_upstreams{job="pw",instance="b:1"}', values: "1x7" }
-      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
-      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="b:1"}', values: "0 0 0 0 0 0 0" }
-      - { series: 'pacewatch_redis_up{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
-      - { series: 'pacewatch_redis_up{job="pw",instance="b:1"}', values: "1x7" }
-      - { series: 'process_start_time_seconds{job="pw",instance="a:1"}', values: "-3600x7" }
-      - { series: 'process_start_time_seconds{job="pw",instance="b:1"}', values: "0 0 0 120 120 120 120" }
+      - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 0" }
+      - { series: 'pacewatch_leader{job="pw",instance="b:1"}', values: "0 0 0 0 0 1 1" }
+      - { series: 'pacewatch_lock_up{job="pw",instance="a:1"}', values: "1x7" }
+      - { series: 'pacewatch_lock_up{job="pw",instance="b:1"}', values: "1 0 0 0 0 1 1" }
+      - { series: 'process_start_time_seconds{job="pw",instance="a:1"}', values: "0 0 0 120 120 120 120" }
+      - { series: 'process_start_time_seconds{job="pw",instance="b:1"}', values: "-3600x7" }
     alert_rule_test:
-      - { eval_time: 2m, alertname: PacewatchUpstreamsUnheld }
+      - { eval_time: 2m, alertname: PacewatchUnled }
       - eval_time: 4m
-        alertname: PacewatchUpstreamsUnheld
+        alertname: PacewatchUnled
         exp_alerts:
           - exp_labels: { job: pw, severity: page }
             exp_annotations:
-              summary: "Some upstreams are not polled by any replica"
-              description: "The replicas of pw hold 0 of 1 upstreams. The state of the others is unknown. Replicas that reach Redis: 1 of 2 that are scraped. Started in the last 10 minutes: b:1."
+              summary: "No process of pw leads: nothing is polled"
+              description: "Of pw, 2 processes stand by, and none leads. The state of all upstreams is unknown. Processes that reach the lock: 1. Started in the last 10 minutes: a:1."
               runbook_url: ""
-      - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
+      - eval_time: 4m
+        alertname: PacewatchLockAway
+        exp_alerts:
+          - exp_labels: { job: pw, instance: "b:1", severity: ticket }
+            exp_annotations:
+              summary: "Pacewatch at b:1 cannot reach its lock"
+              description: "b:1 has had no answer from the lock for 4m 0s of the last hour. It cannot lead meanwhile. Leads now: nobody."
+              runbook_url: ""
+      - { eval_time: 6m, alertname: PacewatchUnled }
+      - { eval_time: 6m, alertname: PacewatchLockAway }
+      - { eval_time: 6m, alertname: PacewatchLedTwice }
+  # For a moment at a takeover, both are seen; two that go on are another matter.
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1 1 0 1 1 1 1" }
+      - { series: 'pacewatch_leader{job="pw",instance="b:1"}', values: "0 1 1 1 1 1 1" }
+    alert_rule_test:
+      - { eval_time: 1m, alertname: PacewatchLedTwice }
+      - { eval_time: 2m, alertname: PacewatchLedTwice }
+      - eval_time: 5m
+        alertname: PacewatchLedTwice
+        exp_alerts:
+          - exp_labels: { job: pw, severity: page }
+            exp_annotations:
+              summary: "2 processes of pw say that they lead"
+              description: "All of these poll: a:1, b:1. Together they may exceed the limits."
+              runbook_url: ""
+  # One of two is gone; another job has nothing to do with it.
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1x20" }
+      - { series: 'up{job="pw",instance="a:1"}', values: "1x20" }
+      - { series: 'up{job="pw",instance="b:1"}', values: "1 0x19" }
+      - { series: 'pacewatch_build_info{job="pw",instance="b:1"}', values: "1 stale" }
+      - { series: 'up{job="other",instance="c:1"}', values: "0x20" }
+    alert_rule_test:
+      - { eval_time: 10m, alertname: PacewatchFleetReduced }
+      - eval_time: 12m
+        alertname: PacewatchFleetReduced
+        exp_alerts:
+          - exp_labels: { job: pw, severity: ticket }
+            exp_annotations:
+              summary: "1 processes of pw cannot be scraped"
+              description: "These cannot be scraped: b:1. Those that are left: a:1. If the last of them dies, nothing is polled."
+              runbook_url: "http://a:1/runbooks/PacewatchFleetReduced"
+  # All of them are gone.
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1 stale" }
+      - { series: 'pacewatch_build_info{job="pw",instance="a:1"}', values: "1 stale" }
+      - { series: 'up{job="pw",instance="a:1"}', values: "1 0x19" }
+    alert_rule_test:
+      - eval_time: 5m
+        alertname: PacewatchUnled
+        exp_alerts:
+          - exp_labels: { job: pw, severity: page }
+            exp_annotations:
+              summary: "No process of pw leads: nothing is polled"
+              description: "Of pw, no processes stand by, and none leads. The state of all upstreams is unknown. Processes that reach the lock: none. Started in the last 10 minutes: none."
+              runbook_url: ""
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_config_info{job="pw",instance="a:1",digest="x"}', values: "1x60" }
+      - { series: 'pacewatch_config_info{job="pw",instance="b:1",digest="x"}', values: "1x10 stale" }
+      - { series: 'pacewatch_config_info{job="pw",instance="b:1",digest="y"}', values: "_x11 1x50" }
+      - { series: 'pacewatch_config_last_reload_successful{job="pw",instance="a:1"}', values: "1x10 0x50" }
+    alert_rule_test:
+      - { eval_time: 40m, alertname: PacewatchFleetConfigsDiffer }
+      - eval_time: 42m
+        alertname: PacewatchFleetConfigsDiffer
+        exp_alerts:
+          - exp_labels: { job: pw, severity: ticket }
+            exp_annotations:
+              summary: "The processes of pw run different configs"
+              description: "The processes of pw run 2 different configs. What is polled, and by which limits, changes with the leader. Last reloads that failed: a:1."
+              runbook_url: ""
 `;
 
-/** The holder of an upstream dies in the middle of its outage, and the next one confirms it a minute later. */
+/** The leader dies in the middle of an outage, and the next one confirms it a minute later. */
 const HANDED_OVER = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
@@ -176,7 +163,7 @@ ${[3, 4]
               description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability in the last hour: 19.44%."
               runbook_url: ""
       - { eval_time: 8m, alertname: PacewatchUpstreamDown }
-  # A replica without a network holds it meanwhile, and knows nothing.
+  # A process without a network leads meanwhile, and knows nothing.
   - interval: 1m
     input_series:
       - { series: 'pacewatch_offline_upstreams{job="pw",instance="a:1"}', values: "0 2x7" }
@@ -186,7 +173,7 @@ ${[3, 4]
       - { eval_time: 6m, alertname: PacewatchUpstreamDown }
 `;
 
-/** A holder goes where its upstream is walled, throttled or paused, and the next one needs a while to see that. */
+/** A leader goes where its upstream is walled, throttled or paused, and the next one needs a while to see that. */
 const EXCUSED = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
@@ -217,7 +204,7 @@ ${[20, 24, 25, 26, 28]
   .join("\n")}
     alert_rule_test:
       - { eval_time: 24m, alertname: PacewatchUpstreamDown }
-  # The next holder has the pause of the last one, and owes its slots from then on.
+  # The next leader has the pause of the last one, and owes its slots from then on.
   - interval: 1m
     input_series:
       - { series: 'pacewatch_last_poll_timestamp_seconds{job="pw",instance="a:1",upstream="email"}', values: "-2400x10 stale" }
@@ -233,7 +220,7 @@ ${[20, 24, 25, 26, 28]
       - { eval_time: 20m, alertname: PacewatchPollsStalled }
 `;
 
-/** The only holder cannot reach a thing, and so no token endpoint either. */
+/** The leader cannot reach a thing, and so no token endpoint either. */
 const NO_TOKEN_OFFLINE = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
@@ -253,18 +240,13 @@ ${offlineFrom10m("a")}
       - { eval_time: 20m, alertname: PacewatchTokenUnavailable }
 `;
 
-const alertsOf = (mode: FleetMode): readonly string[] =>
-  ruleGroups(mode).flatMap(({ rules }) => rules.filter(isAlert).map(({ alert }) => alert));
-
 test("one alert says that an upstream is down, whoever decides on it", () => {
-  for (const mode of ["shard", "everywhere"] as const) {
-    expect(alertsOf(mode).filter((alert) => alert === "PacewatchUpstreamDown")).toHaveLength(1);
-    expect(alertsOf(mode)).toContain("PacewatchRedisAway");
-  }
+  const alerts = ruleGroups("fleet").flatMap(({ rules }) => rules.filter(isAlert).map(({ alert }) => alert));
+  expect(alerts.filter((alert) => alert === "PacewatchUpstreamDown")).toHaveLength(1);
 });
 
-test("where replicas take over from each other, no alert about an upstream names one of them", () => {
-  const groups = ruleGroups("shard").filter(({ name }) =>
+test("where processes take over from each other, no alert about an upstream names one of them", () => {
+  const groups = ruleGroups("fleet").filter(({ name }) =>
     ["pacewatch-upstreams", "pacewatch-objectives"].includes(name),
   );
   const alerts = groups.flatMap(({ rules }) => rules.filter(isAlert));
@@ -275,18 +257,17 @@ test("where replicas take over from each other, no alert about an upstream names
 });
 
 test("without a fleet there are no rules about one", () => {
-  expect(rulesText("one")).not.toMatch(/fleet|redis|quorum/i);
+  expect(rulesText("one")).not.toMatch(/fleet|lock_up|pacewatch_leader/i);
 });
 
 describe.skipIf(promtool === undefined)("promtool", () => {
   test.each([
-    ["down is what a majority of the vantages says", "everywhere", TESTS],
-    ["an outage is one page, however often the upstream is handed over", "shard", HANDED_OVER],
-    ["what explains a 0 or a silence is handed over too", "shard", EXCUSED],
-    ["without a network, there is no token, and nobody to tell about it", "shard", NO_TOKEN_OFFLINE],
-    ["upstreams which nobody holds are told of", "shard", UNHELD],
-  ] as const)("sees that %s", (_, mode, tests) => {
-    const files = { "rules.yml": rulesText(mode), "rules.test.yml": tests };
+    ["an outage is one page, however often the leader changes", HANDED_OVER],
+    ["what explains a 0 or a silence is handed over too", EXCUSED],
+    ["without a network, there is no token, and nobody to tell about it", NO_TOKEN_OFFLINE],
+    ["who leads, and who could, is told of where it is wrong", LED],
+  ] as const)("sees that %s", (_, tests) => {
+    const files = { "rules.yml": rulesText("fleet"), "rules.test.yml": tests };
     const { code, output } = runWith(files, promtool ?? "", (folder) => [
       "test",
       "rules",

@@ -109,62 +109,59 @@ function ruleGuard(density: Density, pair: BurnPair): number {
 describe.skipIf(promtool === undefined)("promtool", () => {
   const program = promtool ?? "";
 
-  test.each(["rules.yml", "rules-shard.yml", "rules-everywhere.yml"])("accepts %s", (file) => {
+  test.each(["rules.yml", "rules-fleet.yml"])("accepts %s", (file) => {
     const ran = run(program, ["check", "rules", "--lint-fatal", `${ROOT}config/prometheus/${file}`]);
     expect(ran.output).not.toMatch(/FAILED/);
     expect(ran.code).toBe(0);
   });
 
-  test.each(["one", "shard", "everywhere"] as const)(
-    "computes the guards that the proof speaks of, for %s",
-    (watchers) => {
-      const densities = LEGAL_PERIODS_MS.filter((periodMs) => periodMs <= 3_600_000).flatMap((periodMs) =>
-        [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>
-          [0, 1, 4].map((confirm) => ({ periodMs, availability, confirm })),
-        ),
-      );
-      const of = (index: number): string => `job="pw",instance="pw:1",upstream="${index}"`;
-      const tests = {
-        rule_files: ["rules.yml"],
-        evaluation_interval: "10m",
-        group_eval_order: ruleGroups(watchers).map(({ name }) => name),
-        tests: [
-          {
-            interval: "10m",
-            input_series: densities.flatMap(({ periodMs, availability, confirm }, index) => [
-              {
-                series: `pacewatch_polls_total{${of(index)},outcome="ok"}`,
-                values: `0+${600_000 / periodMs}x37`,
-              },
-              { series: `pacewatch_objective_ratio{${of(index)}}`, values: `${availability}x37` },
-              { series: `pacewatch_confirm_polls{${of(index)}}`, values: `${confirm}x37` },
-              {
-                series: `pacewatch_schedule_period_seconds{${of(index)}}`,
-                values: `${periodMs / 1000}x37`,
-              },
-            ]),
-            promql_expr_test: BURN_PAIRS.map((pair) => ({
-              expr: `sum by (upstream) (pacewatch:guard_failures:${formatDuration(pair.longMs)})`,
-              eval_time: "370m",
-              exp_samples: densities.flatMap((density, index) => {
-                const value = ruleGuard(density, pair);
-                return value === Infinity ? [] : [{ labels: `{upstream="${index}"}`, value }];
-              }),
-            })),
-          },
-        ],
-      };
-      expect(densities.length).toBeGreaterThan(100);
-      for (const density of densities)
-        for (const pair of BURN_PAIRS)
-          expect(Math.max(ruleGuard(density, pair), failuresThatBurn(density, pair))).toBe(
-            guardFailures(density, pair),
-          );
-      const files = { "rules.yml": rulesText(watchers), "test.yml": stringify(tests) };
-      const ran = runWith(files, program, (folder) => ["test", "rules", `${folder}/test.yml`]);
-      expect(ran.output).toContain("SUCCESS");
-    },
-  );
+  test.each(["one", "fleet"] as const)("computes the guards that the proof speaks of, for %s", (watchers) => {
+    const densities = LEGAL_PERIODS_MS.filter((periodMs) => periodMs <= 3_600_000).flatMap((periodMs) =>
+      [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>
+        [0, 1, 4].map((confirm) => ({ periodMs, availability, confirm })),
+      ),
+    );
+    const of = (index: number): string => `job="pw",instance="pw:1",upstream="${index}"`;
+    const tests = {
+      rule_files: ["rules.yml"],
+      evaluation_interval: "10m",
+      group_eval_order: ruleGroups(watchers).map(({ name }) => name),
+      tests: [
+        {
+          interval: "10m",
+          input_series: densities.flatMap(({ periodMs, availability, confirm }, index) => [
+            {
+              series: `pacewatch_polls_total{${of(index)},outcome="ok"}`,
+              values: `0+${600_000 / periodMs}x37`,
+            },
+            { series: `pacewatch_objective_ratio{${of(index)}}`, values: `${availability}x37` },
+            { series: `pacewatch_confirm_polls{${of(index)}}`, values: `${confirm}x37` },
+            {
+              series: `pacewatch_schedule_period_seconds{${of(index)}}`,
+              values: `${periodMs / 1000}x37`,
+            },
+          ]),
+          promql_expr_test: BURN_PAIRS.map((pair) => ({
+            expr: `sum by (upstream) (pacewatch:guard_failures:${formatDuration(pair.longMs)})`,
+            eval_time: "370m",
+            exp_samples: densities.flatMap((density, index) => {
+              const value = ruleGuard(density, pair);
+              return value === Infinity ? [] : [{ labels: `{upstream="${index}"}`, value }];
+            }),
+          })),
+        },
+      ],
+    };
+    expect(densities.length).toBeGreaterThan(100);
+    for (const density of densities)
+      for (const pair of BURN_PAIRS)
+        expect(Math.max(ruleGuard(density, pair), failuresThatBurn(density, pair))).toBe(
+          guardFailures(density, pair),
+        );
+    const files = { "rules.yml": rulesText(watchers), "test.yml": stringify(tests) };
+    const ran = runWith(files, program, (folder) => ["test", "rules", `${folder}/test.yml`]);
+    expect(ran.output).toContain("SUCCESS");
+  });
 
   test("accepts the scrape configs that ship", () => {
     expect(run(program, ["check", "config", `${ROOT}config/prometheus/prometheus.yml`])).toMatchObject({

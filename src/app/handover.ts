@@ -1,0 +1,94 @@
+import type { Note, NoteHome } from "../core/budget/journal.ts";
+import { factsOf, type Handover } from "../core/history/handover.ts";
+import type { Reign } from "../core/lead/reign.ts";
+import type { Log } from "../core/text/log.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/time/duration.ts";
+
+const WRITES_EVERY_MS = 10 * SECOND_MS;
+/** What is noted lasts from when it was written: it is written again, also where nothing has changed. */
+const AGAIN_AFTER_MS = MINUTE_MS;
+/** Whoever leads next would tell it again. */
+const TOLD_WITHIN_MS = SECOND_MS;
+/** Beside what cannot wait. */
+const MOST_BYTES_PER_SECOND = 10_000;
+
+export type HandoverParts = {
+  readonly reign: Pick<Reign, "write">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly read: () => Handover;
+  readonly ended: AbortSignal;
+};
+
+/** Where the next leader finds what it must know. Each write is of all of it. */
+export class HandoverHome implements NoteHome {
+  readonly #parts: HandoverParts;
+  #writing: Promise<unknown> = Promise.resolve();
+  #next: Promise<boolean> | undefined;
+  #wake = new AbortController();
+  #dueAtMs: number;
+  #written = "";
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
+  #isTooMuch = false;
+
+  constructor(parts: HandoverParts) {
+    this.#parts = parts;
+    this.#dueAtMs = parts.clock.now() + WRITES_EVERY_MS;
+    void this.#keepWriting();
+  }
+
+  /** A pause, and what counts: the caller waits for it. */
+  write(_notes: readonly Note[] = []): Promise<boolean> {
+    return (this.#next ??= this.#writing.then(() => {
+      this.#next = undefined;
+      const written = this.#write();
+      this.#writing = written;
+      return written;
+    }));
+  }
+
+  told(): void {
+    this.#dueAtMs = Math.min(
+      this.#dueAtMs,
+      this.#parts.clock.now() + Math.max(TOLD_WITHIN_MS, this.#bytesMs),
+    );
+    this.#wake.abort();
+  }
+
+  get #bytesMs(): number {
+    return (this.#written.length / MOST_BYTES_PER_SECOND) * SECOND_MS;
+  }
+
+  async #keepWriting(): Promise<void> {
+    const { clock, ended } = this.#parts;
+    while (!ended.aborted) {
+      const waitMs = this.#dueAtMs - clock.now();
+      if (waitMs > 0) {
+        this.#wake = new AbortController();
+        await clock.sleep(waitMs, AbortSignal.any([ended, this.#wake.signal]));
+        continue;
+      }
+      this.#dueAtMs = clock.now() + Math.max(WRITES_EVERY_MS, this.#bytesMs);
+      const isOld = clock.now() - this.#writtenAtMs >= AGAIN_AFTER_MS;
+      if (isOld || this.#rows() !== this.#written) await this.write();
+    }
+  }
+
+  #rows(): string {
+    return JSON.stringify(factsOf(this.#parts.read(), 0).facts.rows);
+  }
+
+  async #write(): Promise<boolean> {
+    const { reign, clock, log, read } = this.#parts;
+    const { facts, leftOut } = factsOf(read(), clock.wallNow());
+    this.#written = JSON.stringify(facts.rows);
+    this.#writtenAtMs = clock.now();
+    if (leftOut > 0 && !this.#isTooMuch)
+      log.warn({ leftOut }, "not all that the next leader should know has room in its notes");
+    this.#isTooMuch = leftOut > 0;
+    const isWritten = await reign.write(facts);
+    if (!isWritten) this.#written = "";
+    return isWritten;
+  }
+}
