@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { budgets, LockWorld, type Process } from "../../support/lead/world.ts";
 
 const TTL_MS = 10_000;
-const SEEDS = Array.from({ length: 12 }, (_, seed) => seed);
+const SEEDS = Array.from({ length: 5 }, (_, seed) => seed);
 
 /** Where it polls again as soon as somebody leads. */
 const PACED = [budgets("a", 60)];
