@@ -50,9 +50,9 @@ export function densityOf(upstream: Upstream): Density {
 }
 
 /**
- * How many failures in the long window an alert waits for: as many as burn a full window, as what was not watched counts
- * as well, and never so few that they mean nothing. Infinite if the short window may hold no poll: the alert would fire
- * and resolve between two polls.
+ * How many failures in the long window an alert waits for: as many as burn a full window, as the time that was not watched
+ * burns nothing, and never so few that they mean nothing. Infinite if the short window may hold no poll: the alert would
+ * fire and resolve between two polls.
  */
 export function guardFailures(density: Density, pair: BurnPair): number {
   return Math.max(failuresThatBurn(density, pair), fewestThatMean(density, pair));
