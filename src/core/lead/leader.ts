@@ -178,7 +178,7 @@ export class Leader {
       isAfterLeader,
       right,
       found: this.#found,
-      now: () => this.#now(),
+      nowMs: () => clock.now(),
       luck: () => this.#luck(),
       sleep: (ms, signal) => clock.sleep(ms, signal),
       inTime: async (answer) => {

@@ -1,4 +1,4 @@
-import { type Instant, type Luck, retryMs } from "./election.ts";
+import { type Luck, retryMs } from "./election.ts";
 import {
   type BudgetTerms,
   changedStarts,
@@ -51,7 +51,8 @@ export type ReignParts = {
   readonly notes: Register;
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
-  readonly now: () => Instant;
+  /** The monotonic clock. */
+  readonly nowMs: () => number;
   readonly luck: () => Luck;
   readonly right: () => Right;
   /** Undefined where no answer came in time. */
@@ -249,7 +250,7 @@ export class OwnReign implements Reign {
   }
 
   get #nowMs(): number {
-    return this.#parts.now().monoMs;
+    return this.#parts.nowMs();
   }
 
   #wake(): void {
