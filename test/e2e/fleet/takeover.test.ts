@@ -25,8 +25,10 @@ test.skipIf(REDIS_SERVER === undefined)(
     await fleet.allPolled();
     const standby = fleet.current.find((replica) => replica !== first);
     if (standby === undefined) throw new Error("nobody stands by");
-    const page = await standby.daemon.get("/");
-    expect(page.body).toContain(`Standing by. ${first.name} leads since`);
+    // It reads the lock several times a `ttl`, and may not have seen yet who has just won it.
+    await eventually("it says who leads", async () =>
+      (await standby.daemon.get("/")).body.includes(`Standing by. ${first.name} leads since`),
+    );
     expect((await standby.daemon.get("/-/ready")).status).toBe(200);
     const metrics = await standby.daemon.metrics();
     expect(sampleValue(metrics, "pacewatch_leader")).toBe(0);
