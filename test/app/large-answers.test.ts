@@ -103,7 +103,7 @@ test("expressions and JSON Schemas are checked in the thread", async () => {
     answers.judge(WITH_SCHEMA, observationOf('["aa","b"]'), TIMES),
   ]);
   expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "ok", "failed"]);
-  expect(all[3]?.poll.detail).toBe('answered 200, but `/1` is "b", expected a text that matches "^(?:a+)+$"');
+  expect(all[3]?.poll.detail).toBe('answered 200, but "/1" is "b", expected a text that matches "^(?:a+)+$"');
 });
 
 test("an answer that takes too much CPU time fails, what its head says holds, and those behind it are judged", async () => {
