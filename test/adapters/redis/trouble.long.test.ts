@@ -29,7 +29,8 @@ function open(address: LockRedis): Opened {
     log: { debug: () => {}, info: tell, warn: tell, error: tell },
     withoutKeys: String,
     password: undefined,
-    deadlineMs: 500,
+    // A busy machine is not what is tried here.
+    deadlineMs: 60_000,
   });
   const ask = (): void =>
     void ["a", "b", "c", "d"].flatMap((key) =>
