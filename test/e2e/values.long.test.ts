@@ -155,7 +155,7 @@ test(
     const api = await textAt(daemon, "/api/v1/upstreams/email");
     const { lastPolls } = JSON.parse(api).upstream;
     expect(lastPolls.at(-1).detail).toBe(
-      'answered 200, but `/data/1/status` is "<secret>", expected "pending" or "verified" or "failed"',
+      'answered 200, but "/data/1/status" is "<secret>", expected "pending" or "verified" or "failed"',
     );
     expect(api).not.toContain("test-key-email");
 
