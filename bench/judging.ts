@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import type { Headers } from "../src/core/exchange/exchange.ts";
 import { judge } from "../src/engine/poll/poll-once.ts";
-import { answered, observed, sampleUpstream } from "../test/support/samples.ts";
+import { answered, observed, samplePollTimes, sampleUpstream } from "../test/support/samples.ts";
 
 const LONGEST_BYTES = 4_096;
 const WARM_UP = 300;
@@ -84,14 +84,7 @@ const upstream = sampleUpstream();
 /** Sorted. */
 function microseconds({ status, headers, body }: Case): readonly number[] {
   const observation = observed(answered(status, headers, body));
-  const times = {
-    id: "p",
-    origin: "schedule",
-    sentAtMs: 0,
-    endedAtMs: 0,
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
+  const times = samplePollTimes();
   const judged = (): number => {
     const startedMs = performance.now();
     judge(upstream, observation, times);

@@ -6,19 +6,12 @@ import { MOST_JSON_MARKS } from "../../src/core/exchange/bounds.ts";
 import type { BodyAssertion, Upstream } from "../../src/core/config/config.ts";
 import type { Observation } from "../../src/core/exchange/exchange.ts";
 import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const KEY = "test-key-5f0b2c7e91";
-const TIMES = {
-  id: "1",
-  origin: "schedule",
-  sentAtMs: 0,
-  endedAtMs: 0,
-  delayMs: 0,
-  usualGapMs: 15_000,
-} as const;
+const TIMES = samplePollTimes();
 const UPSTREAM = sampleUpstream({ expect: { status: [200], json: true, maxBodyBytes: MAX_BYTES } });
 
 function observationOf(text: string, released: () => void = () => {}): Observation {

@@ -340,19 +340,23 @@ test("a failure in the network is counted within a minute where no other upstrea
 
 const OUTAGE = { state: "down", reason: "timeout", polls: 240 } as const;
 
-test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
-  const { polling, clock } = opened({
+/** Taken over from a leader that saw it down for an hour. */
+const openedInOutage = (lastPollAgoMs: number, knownForMs: number) =>
+  opened({
     seen: (nowMs) => ({
       ai: {
         state: "down",
         isUp: false,
         sinceMs: nowMs - HOUR_MS,
-        lastPollAtMs: nowMs - 12_000,
-        knownUntilMs: nowMs + 30_000,
+        lastPollAtMs: nowMs - lastPollAgoMs,
+        knownUntilMs: nowMs + knownForMs,
         incident: { ...OUTAGE, startedAtMs: nowMs - HOUR_MS },
       },
     }),
   });
+
+test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
+  const { polling, clock } = openedInOutage(12_000, 30_000);
   await using _ = polling;
   const beganMs = clock.wallNow() - HOUR_MS;
   await polling.begin();
@@ -367,18 +371,7 @@ test("a takeover in an outage says since when it is down, and goes on with its i
 });
 
 test("an upstream that nobody has polled for three slots is taken over as unknown, in an incident that goes on", async () => {
-  const { polling, clock } = opened({
-    seen: (nowMs) => ({
-      ai: {
-        state: "down",
-        isUp: false,
-        sinceMs: nowMs - HOUR_MS,
-        lastPollAtMs: nowMs - 50_000,
-        knownUntilMs: nowMs - 5_000,
-        incident: { ...OUTAGE, startedAtMs: nowMs - HOUR_MS },
-      },
-    }),
-  });
+  const { polling, clock } = openedInOutage(50_000, -5_000);
   await using _ = polling;
   await polling.begin();
   await clock.advance(1);

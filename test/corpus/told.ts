@@ -1,7 +1,7 @@
 /** What Pacewatch tells of an answer of the corpus. */
 
 import { judge } from "../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import type { RefusalEntry } from "./entries.ts";
 
 const MEANINGS: Readonly<Record<string, string>> = {
@@ -23,14 +23,7 @@ export function toldOf(entry: RefusalEntry): {
   readonly detail: string;
 } {
   const atMs = entry.at === undefined ? NOW_MS : entry.at * 1000;
-  const times = {
-    id: "1",
-    origin: "schedule",
-    sentAtMs: atMs,
-    endedAtMs: atMs,
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
+  const times = samplePollTimes({ sentAtMs: atMs, endedAtMs: atMs });
   const { poll, advice } = judge(
     sampleUpstream({
       expect: { status: [entry.means === "ok" ? entry.status : 200], json: true, maxBodyBytes: 1_048_576 },

@@ -6,7 +6,7 @@ import { HEAD_BYTES, SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts"
 import { type Exchange, headerValue, type Headers } from "../../src/core/exchange/exchange.ts";
 import { pollStatusOf, type PollStatus } from "../../src/core/status/status.ts";
 import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 
 type ShapeName = "list" | "deep" | "error" | "page" | "keys" | "text";
 
@@ -160,14 +160,7 @@ export function meet({ status, headers, body }: Answer): Cost {
     decoded.kind === "decoded"
       ? { kind: "answered", head, body: decoded.body }
       : { kind: "broken", fault: decoded.fault, detail: decoded.detail, sent: true, head };
-  const times = {
-    id: "1",
-    origin: "schedule",
-    sentAtMs: 0,
-    endedAtMs: 1_790_000_000_000,
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
+  const times = samplePollTimes({ endedAtMs: 1_790_000_000_000 });
   const observation = {
     exchange,
     durationMs: 1,

@@ -34,6 +34,7 @@ import {
 } from "../../src/core/status/status.ts";
 import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { PollOfColumn } from "../../src/core/status/timeline.ts";
+import type { PollTimes } from "../../src/engine/poll/poll-once.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
 /**
@@ -179,6 +180,19 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
 export const POLL_ENDED_AT_MS = 1_790_000_000_250;
 /** An hour before. */
 export const PROCESS_STARTED_AT_MS: number = 1_789_996_400_000;
+
+/** Of a poll that took no time, for what judges its answer. */
+export function samplePollTimes(changes: Partial<PollTimes> = {}): PollTimes {
+  return {
+    id: "1",
+    origin: "schedule",
+    sentAtMs: 0,
+    endedAtMs: 0,
+    delayMs: 0,
+    usualGapMs: 15_000,
+    ...changes,
+  };
+}
 
 export function samplePoll(changes: Partial<Poll> = {}): Poll {
   return {

@@ -7,7 +7,7 @@ import type { Observation } from "../../../src/core/exchange/exchange.ts";
 import type { Stream } from "../../../src/core/exchange/stream.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 import { answer, type RawConnection, type RawUpstream } from "../../support/raw-upstream.ts";
 import { pollOnce, startProbe, startUpstream } from "./polling.ts";
 
@@ -45,17 +45,8 @@ function streaming(
   });
 }
 
-const TIMES = {
-  id: "1",
-  origin: "schedule",
-  sentAtMs: 0,
-  endedAtMs: 0,
-  delayMs: 0,
-  usualGapMs: 15_000,
-} as const;
-
 function judged(observation: Observation, changes: Partial<Upstream>): Poll {
-  return judge(sampleUpstream(changes), observation, TIMES).poll;
+  return judge(sampleUpstream(changes), observation, samplePollTimes()).poll;
 }
 
 async function poll(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { SecretFinder } from "../../../src/adapters/secrets/finder.ts";
 import type { Observation } from "../../../src/core/exchange/exchange.ts";
 import { judge, type PollResult } from "../../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 
 /** Where a value has a text that is not one of a few words of ours: each by its path. */
 type TextsOf<Value, Path extends string = ""> = Value extends string
@@ -52,15 +52,7 @@ function judged(status: number, headers: Readonly<Record<string, string>>, body:
     certificateExpiresAtMs: undefined,
     withoutKeys: (text) => finder.hide(text),
   };
-  const times = {
-    id: "1",
-    origin: "schedule",
-    sentAtMs: 0,
-    endedAtMs: 0,
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
-  return judge(sampleUpstream({ requestIdHeaders: [`x-${KEY}`] }), observation, times);
+  return judge(sampleUpstream({ requestIdHeaders: [`x-${KEY}`] }), observation, samplePollTimes());
 }
 
 const TELLING = {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../src/core/exchange/exchange.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 
 const BODY = '{"error":{"message":"Incorrect API key provided: see our pages"}}';
 
@@ -18,15 +18,7 @@ function polled(status: number, body = BODY): ReturnType<typeof judge>["poll"] {
     certificateExpiresAtMs: undefined,
     withoutKeys: (text: string) => text,
   };
-  const times = {
-    id: "1",
-    origin: "schedule",
-    sentAtMs: 0,
-    endedAtMs: 1,
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
-  return judge(sampleUpstream(), observation, times).poll;
+  return judge(sampleUpstream(), observation, samplePollTimes({ endedAtMs: 1 })).poll;
 }
 
 test.each([401, 403, 400, 200])("nothing of the body of a %i that rejects our key is kept", (status) => {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
-import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -74,14 +74,7 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
           withoutKeys: String,
           certificateExpiresAtMs: undefined,
         },
-        {
-          id: "1",
-          origin: "schedule",
-          sentAtMs: clock.wallNow(),
-          endedAtMs: clock.wallNow(),
-          delayMs: 0,
-          usualGapMs: 15_000,
-        },
+        samplePollTimes({ sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow() }),
       );
       if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
     }

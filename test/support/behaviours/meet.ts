@@ -4,7 +4,7 @@ import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
-import { sampleUpstream } from "../samples.ts";
+import { samplePollTimes, sampleUpstream } from "../samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
 import { namesBy, systemNames } from "../names.ts";
@@ -27,14 +27,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);
   await probe.close();
-  const times = {
-    id: "1",
-    origin: "schedule",
-    sentAtMs,
-    endedAtMs: systemClock.wallNow(),
-    delayMs: 0,
-    usualGapMs: 15_000,
-  } as const;
+  const times = samplePollTimes({ sentAtMs, endedAtMs: systemClock.wallNow() });
   return judge(upstream, observation, times).poll;
 }
 
