@@ -4,6 +4,7 @@
  * several short runs of each answer the best is taken.
  */
 
+import { judgingOf } from "../src/app/judging.ts";
 import { readFileSync } from "node:fs";
 import type { Headers } from "../src/core/exchange/exchange.ts";
 import { judge } from "../src/engine/poll/poll-once.ts";
@@ -80,6 +81,7 @@ function corpus(): readonly Case[] {
 }
 
 const upstream = sampleUpstream();
+const judging = judgingOf(upstream);
 
 /** Sorted. */
 function microseconds({ status, headers, body }: Case): readonly number[] {
@@ -87,7 +89,7 @@ function microseconds({ status, headers, body }: Case): readonly number[] {
   const times = samplePollTimes();
   const judged = (): number => {
     const startedMs = performance.now();
-    judge(upstream, observation, times);
+    judge(upstream, observation, times, judging);
     return (performance.now() - startedMs) * 1_000;
   };
   for (let run = 0; run < WARM_UP; run += 1) judged();

@@ -5,6 +5,7 @@ import { type Exchange, headerValue } from "../core/exchange/exchange.ts";
 import { lazyChecks } from "../config/checks.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { judge } from "../engine/poll/poll-once.ts";
+import { judgingOf } from "./judging.ts";
 import type { LargeAnswer } from "./large-answers.ts";
 
 const checksOf = lazyChecks();
@@ -19,7 +20,8 @@ async function judged({ upstream, observation, large, times, begun }: LargeAnswe
   const finder = new SecretFinder(large.keys);
   const withoutKeys = (text: string): string => finder.hide(text);
   const exchange = decoded(observation.exchange, large.maxBytes, withoutKeys);
-  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times, checks), []);
+  const seen = { ...observation, exchange, withoutKeys };
+  parentPort?.postMessage(judge(upstream, seen, times, judgingOf(upstream, checks)), []);
 }
 
 function decoded(exchange: Exchange, maxBytes: number, withoutKeys: (text: string) => string): Exchange {

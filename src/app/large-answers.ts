@@ -4,7 +4,9 @@ import { JUDGING_CPU_MS, JUDGING_HEAP_MIB, MOST_TO_JUDGE } from "../core/exchang
 import type { LargeBody, Observation, Unjudged } from "../core/exchange/exchange.ts";
 import { codeOf } from "../core/text/escape.ts";
 import type { Clock } from "../core/time/clock.ts";
-import { judge, type PollResult, type PollTimes } from "../engine/poll/poll-once.ts";
+import type { Poll } from "../core/poll/poll.ts";
+import { judge, type PollTimes } from "../engine/poll/poll-once.ts";
+import { judgingOf } from "./judging.ts";
 
 export type LargeAnswer = {
   readonly upstream: Upstream;
@@ -71,7 +73,7 @@ export class LargeAnswers implements AsyncDisposable {
     });
   }
 
-  readonly judge = (upstream: Upstream, observation: Observation, times: PollTimes): Promise<PollResult> => {
+  readonly judge = (upstream: Upstream, observation: Observation, times: PollTimes): Promise<Poll> => {
     if (this.#waiting >= this.#limits.waiting) {
       observation.large?.release();
       return Promise.resolve(unjudged(upstream, observation, times, TOO_MANY));
@@ -87,9 +89,9 @@ export class LargeAnswers implements AsyncDisposable {
     await this.#thread.end();
   }
 
-  async #judge(upstream: Upstream, observation: Observation, times: PollTimes): Promise<PollResult> {
+  async #judge(upstream: Upstream, observation: Observation, times: PollTimes): Promise<Poll> {
     const { large, withoutKeys: _here, ...sent } = observation;
-    if (large === undefined) return judge(upstream, observation, times);
+    if (large === undefined) return judge(upstream, observation, times, judgingOf(upstream));
     const { release, ...needed } = large;
     this.#idle.abort();
     const judged = new AbortController();
@@ -99,11 +101,11 @@ export class LargeAnswers implements AsyncDisposable {
       const asked = { ...upstream, body: undefined };
       const begun = this.#begun;
       const question: LargeAnswer = { upstream: asked, observation: sent, large: needed, times, begun };
-      const asking = this.#thread.ask<PollResult>(question);
+      const asking = this.#thread.ask<Poll>(question);
       const watching = this.#watch(judged.signal);
       const answer = await asking;
       judged.abort();
-      if ("poll" in answer) return answer;
+      if ("outcome" in answer) return answer;
       const isTooLarge = codeOf(answer.error) === "ERR_WORKER_OUT_OF_MEMORY";
       const why = isTooLarge ? TOO_LARGE : await watching;
       if (why !== undefined) return unjudged(upstream, observation, times, why);
@@ -141,7 +143,8 @@ export class LargeAnswers implements AsyncDisposable {
 }
 
 /** What its head asks for holds all the same. */
-function unjudged(upstream: Upstream, observation: Observation, times: PollTimes, why: Why): PollResult {
+function unjudged(upstream: Upstream, observation: Observation, times: PollTimes, why: Why): Poll {
   const { head } = observation.exchange;
-  return judge(upstream, { ...observation, exchange: { kind: "broken", ...why, sent: true, head } }, times);
+  const exchange = { kind: "broken", ...why, sent: true, head } as const;
+  return judge(upstream, { ...observation, exchange }, times, judgingOf(upstream));
 }

@@ -8,6 +8,7 @@ import {
   type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
+import { judgingOf } from "./judging.ts";
 import { LargeAnswers } from "./large-answers.ts";
 import { AppTokens } from "./tokens.ts";
 import type { UpstreamPauses } from "../core/budget/pauses.ts";
@@ -103,6 +104,7 @@ export class AppPolling implements AsyncDisposable {
       triggers: cronTriggers(log),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
       healthOf: (upstream) => this.#healthBefore(upstream),
+      judgingOf,
       judgeLarge: this.#largeAnswers.judge,
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,

@@ -10,8 +10,7 @@ import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { type Stream, StreamFold } from "../core/exchange/stream.ts";
 import type { Checks } from "../core/poll/checks.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
-import type { Poll } from "../core/poll/poll.ts";
-import { readValues } from "../core/poll/values.ts";
+import { readValues, type SeenValues } from "../core/poll/values.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { listing } from "../core/text/listing.ts";
@@ -115,7 +114,7 @@ function readAs(stream: Stream | undefined, body: Uint8Array): Pick<Answered, "b
   return { body: fold.events === 0 ? body : fold.last, stream: fold.read };
 }
 
-type Explanation = Pick<Poll, "values" | "unreadable"> & {
+type Explanation = Partial<SeenValues> & {
   readonly status: number;
   readonly outcome: PollOutcome["kind"];
   readonly reason: string;

@@ -4,19 +4,23 @@ import { openStateStore } from "../adapters/sqlite/store.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
+import { judgingOf } from "../app/judging.ts";
 import { LargeAnswers } from "../app/large-answers.ts";
 import { closeProbes, openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
-import type { Advice } from "../core/advice/advice.ts";
+import { ADVICE, type Advice } from "../core/advice/advice.ts";
 import { concernOf, drawsOn } from "../core/budget/concern.ts";
 import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import { listing } from "../core/text/listing.ts";
 import type { Log } from "../core/text/log.ts";
+import { COST } from "../core/poll/cost.ts";
 import type { Poll } from "../core/poll/poll.ts";
+import { STREAM } from "../core/poll/streamed.ts";
+import { type SeenValues, VALUES } from "../core/poll/values.ts";
 import type { Lease, Ledger } from "../core/budget/ledger.ts";
 import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
 import { Quotas } from "../core/budget/quotas.ts";
@@ -27,7 +31,7 @@ import { humanLatency } from "../core/status/humanize.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
 import { LeaseQueue } from "../engine/poll/lease-queue.ts";
-import { pollOnce, type PollOnceParts, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
+import { pollOnce, type PollOnceParts, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { happenedPhases, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 import { counted } from "../core/exchange/json-value.ts";
@@ -87,15 +91,16 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const polls = upstreams.map(async (upstream): Promise<Result | undefined> => {
     const found = probes.get(upstream.name);
     if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-    const result = await pollWithLease(upstream, found, ledger, {
+    const poll = await pollWithLease(upstream, found, ledger, {
       clock,
+      judging: judgingOf(upstream),
       judgeLarge: largeAnswers.judge,
       nextPollId: () => `probe-${upstream.name}-${clock.wallNow().toString(36)}`,
       onBug,
       err,
     });
-    if (result === undefined) return undefined;
-    const { poll, advice } = result;
+    if (poll === undefined) return undefined;
+    const advice = ADVICE.of(poll.said);
     const limits = advice === undefined ? [] : limitsIn(advice, upstream, config, windows);
     if (!json) out(describe(upstream, poll, limits));
     return { upstream, poll, limits };
@@ -143,15 +148,15 @@ async function pollWithLease(
   probe: Probe,
   ledger: Ledger,
   parts: PollParts,
-): Promise<PollResult | undefined> {
+): Promise<Poll | undefined> {
   const slot = { origin: "first" as const, atMs: parts.clock.now() };
   const failure = probe.token && (await awaitToken(probe.token));
   if (failure !== undefined) return withoutToken(upstream, slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, parts);
   if (lease === undefined) return undefined;
-  const result = await pollOnce(upstream, probe, slot, lease, parts, NEVER_ABORTED);
-  if (result === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
-  return result;
+  const poll = await pollOnce(upstream, probe, slot, lease, parts, NEVER_ABORTED);
+  if (poll === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
+  return poll;
 }
 
 type ShownLimit = { readonly sentence: string; readonly comparison: string };
@@ -214,15 +219,16 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
   const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
   const reason = poll.outcome.reason;
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
+  const [cost, seen] = [COST.of(poll.said), VALUES.of(poll.said)];
   const slow = poll.degraded ? ", slow" : "";
   return [
     `${upstream.name}  ${outcome}${slow}  ${status}  in ${humanLatency(poll.durationMs)}`,
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
-    ...streamLines(poll.stream).map((line) => `  stream   ${line}`),
-    ...valueLines(poll).map((line) => `  value    ${line}`),
-    ...(poll.cost === undefined ? [] : [`  cost     ${formatMoney(poll.cost.units)} ${poll.cost.currency}`]),
+    ...streamLines(STREAM.of(poll.said)).map((line) => `  stream   ${line}`),
+    ...valueLines(seen ?? {}).map((line) => `  value    ${line}`),
+    ...(cost === undefined ? [] : [`  cost     ${formatMoney(cost.units)} ${cost.currency}`]),
     ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
     "",
@@ -232,6 +238,8 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
 type Result = { readonly upstream: Upstream; readonly poll: Poll; readonly limits: readonly ShownLimit[] };
 
 function asJson({ upstream, poll, limits }: Result): object {
+  const { said } = poll;
+  const [stream, seen, cost] = [STREAM.of(said), VALUES.of(said), COST.of(said)];
   return {
     upstream: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -241,12 +249,14 @@ function asJson({ upstream, poll, limits }: Result): object {
     status: poll.head?.status,
     durationMs: poll.durationMs,
     phasesMs: poll.phasesMs,
-    ...(poll.stream && { stream: poll.stream }),
+    ...(stream && { stream }),
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
-    ...(poll.values && { values: poll.values.map(({ name, value }) => ({ name, value })) }),
-    ...(poll.unreadable && { unreadable: poll.unreadable }),
-    ...(poll.cost && { cost: Number(formatMoney(poll.cost.units)), currency: poll.cost.currency }),
+    ...(seen && {
+      values: seen.values.map(({ name, value }) => ({ name, value })),
+      unreadable: seen.unreadable,
+    }),
+    ...(cost && { cost: Number(formatMoney(cost.units)), currency: cost.currency }),
     limits,
   };
 }
@@ -262,10 +272,7 @@ function streamLines(stream: StreamMeasures | undefined): readonly string[] {
 }
 
 /** Each value of the config, or what stands in its place. */
-export function valueLines({
-  values = [],
-  unreadable = [],
-}: Pick<Poll, "values" | "unreadable">): readonly string[] {
+export function valueLines({ values = [], unreadable = [] }: Partial<SeenValues>): readonly string[] {
   return [
     ...values.map(({ name, value }) => `${name}: ${value}`),
     ...unreadable.map(({ name, found }) =>

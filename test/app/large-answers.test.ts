@@ -1,3 +1,6 @@
+import type { Poll } from "../../src/core/poll/poll.ts";
+import { ADVICE } from "../../src/core/advice/advice.ts";
+import { judgingOf } from "../../src/app/judging.ts";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
@@ -5,7 +8,7 @@ import { LargeAnswers } from "../../src/app/large-answers.ts";
 import { MOST_JSON_MARKS } from "../../src/core/exchange/bounds.ts";
 import type { BodyAssertion, Upstream } from "../../src/core/config/config.ts";
 import type { Observation } from "../../src/core/exchange/exchange.ts";
-import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
+import { judge } from "../../src/engine/poll/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
@@ -37,7 +40,7 @@ function observationOf(text: string, released: () => void = () => {}): Observati
 test("what is judged in a thread is judged as here, without keys, and its memory is given back", async () => {
   await using answers = new LargeAnswers(systemClock);
   let released = 0;
-  const judged = async (text: string): Promise<PollResult> =>
+  const judged = async (text: string): Promise<Poll> =>
     answers.judge(
       UPSTREAM,
       observationOf(text, () => (released += 1)),
@@ -47,27 +50,27 @@ test("what is judged in a thread is judged as here, without keys, and its memory
   const here = observationOf(text);
   const decoded = { ...here.exchange, body: Buffer.from(text) } as const;
   const all = await Promise.all([judged(text), judged("<h1>no</h1>"), judged(`"${"x".repeat(MAX_BYTES)}"`)]);
-  expect(all[0]).toEqual(judge(UPSTREAM, { ...here, exchange: decoded }, TIMES));
-  expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "failed"]);
-  expect(all[2]?.poll).toMatchObject({ outcome: { reason: "body_too_large" }, head: { status: 200 } });
+  expect(all[0]).toEqual(judge(UPSTREAM, { ...here, exchange: decoded }, TIMES, judgingOf(UPSTREAM)));
+  expect(all.map(({ outcome }) => outcome.kind)).toEqual(["ok", "failed", "failed"]);
+  expect(all[2]).toMatchObject({ outcome: { reason: "body_too_large" }, head: { status: 200 } });
   expect(JSON.stringify(all)).not.toContain(KEY);
   expect(released).toBe(3);
 });
 
 test("JSON of more values than there is memory for is ours to tell, and the next is judged", async () => {
   await using answers = new LargeAnswers(systemClock);
-  const judged = async (values: number): Promise<PollResult> =>
+  const judged = async (values: number): Promise<Poll> =>
     answers.judge(UPSTREAM, observationOf(`[${"0,".repeat(values - 1)}0]`), TIMES);
   const [most, more] = await Promise.all([judged(MOST_JSON_MARKS), judged(MOST_JSON_MARKS + 1)]);
-  expect(most?.poll.outcome.kind).toBe("ok");
-  expect(more?.poll.outcome).toMatchObject({ kind: "ours", reason: "memory" });
+  expect(most?.outcome.kind).toBe("ok");
+  expect(more?.outcome).toMatchObject({ kind: "ours", reason: "memory" });
 });
 
 test("an answer that comes while its thread is being ended for idleness is judged by the next one", async () => {
   const clock = new VirtualClock();
   await using answers = new LargeAnswers(clock);
   for (let turn = 0; turn < 3; turn += 1) {
-    const { poll } = await answers.judge(UPSTREAM, observationOf("[]"), TIMES);
+    const poll = await answers.judge(UPSTREAM, observationOf("[]"), TIMES);
     expect(poll.outcome.kind).toBe("ok");
     await clock.advance(30_000);
   }
@@ -95,27 +98,27 @@ test("expressions and JSON Schemas are checked in the thread", async () => {
     answers.judge(WITH_SCHEMA, observationOf('["aa"]'), TIMES),
     answers.judge(WITH_SCHEMA, observationOf('["aa","b"]'), TIMES),
   ]);
-  expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "ok", "failed"]);
-  expect(all[3]?.poll.detail).toBe('answered 200, but "/1" is "b", expected a text that matches "^(?:a+)+$"');
+  expect(all.map(({ outcome }) => outcome.kind)).toEqual(["ok", "failed", "ok", "failed"]);
+  expect(all[3]?.detail).toBe('answered 200, but "/1" is "b", expected a text that matches "^(?:a+)+$"');
 });
 
 test("an answer that takes too much CPU time fails, what its head says holds, and those behind it are judged", async () => {
   await using answers = new LargeAnswers(systemClock, { cpuMs: 50 });
   let released = 0;
-  const judged = (text: string): Promise<PollResult> =>
+  const judged = (text: string): Promise<Poll> =>
     answers.judge(
       WITH_SCHEMA,
       observationOf(text, () => (released += 1)),
       TIMES,
     );
   const [first, endless, behind] = await Promise.all([judged('["a"]'), judged(ENDLESS), judged('["a"]')]);
-  expect([first.poll.outcome.kind, behind.poll.outcome.kind]).toEqual(["ok", "ok"]);
-  expect(endless.poll).toMatchObject({
+  expect([first.outcome.kind, behind.outcome.kind]).toEqual(["ok", "ok"]);
+  expect(endless).toMatchObject({
     outcome: { kind: "failed", reason: "assertion" },
     detail: "its answer could not be checked in time, after it had answered 200",
     head: { status: 200 },
   });
-  expect(endless.advice).toEqual(first.advice);
+  expect(ADVICE.of(endless.said)).toEqual(ADVICE.of(first.said));
   expect(JSON.stringify(endless)).not.toContain(KEY);
   expect(released).toBe(3);
 });
@@ -125,11 +128,11 @@ test("that a thread gets no CPU is ours to tell, however long it takes, and anot
   await using answers = new LargeAnswers(clock, { cpuMs: Infinity });
   const judging = answers.judge(WITH_SCHEMA, observationOf(ENDLESS), TIMES);
   await clock.advance(120_000);
-  expect((await judging).poll).toMatchObject({
+  expect(await judging).toMatchObject({
     outcome: { kind: "ours", reason: "suspended" },
     detail: "the thread that judges answers stood still, after it had answered 200",
   });
-  const { poll } = await answers.judge(WITH_SCHEMA, observationOf('["a"]'), TIMES);
+  const poll = await answers.judge(WITH_SCHEMA, observationOf('["a"]'), TIMES);
   expect(poll.outcome.kind).toBe("ok");
 });
 
@@ -139,11 +142,11 @@ test("what needs more memory than the thread may take is ours to tell, and those
     answers.judge(UPSTREAM, observationOf(`[${"{},".repeat(MOST_JSON_MARKS / 2 - 1)}{}]`), TIMES),
     answers.judge(UPSTREAM, observationOf("[]"), TIMES),
   ]);
-  expect(large.poll).toMatchObject({
+  expect(large).toMatchObject({
     outcome: { kind: "ours", reason: "memory" },
     detail: "judging its answer takes more memory than there is for it, after it had answered 200",
   });
-  expect(behind.poll.outcome.kind).toBe("ok");
+  expect(behind.outcome.kind).toBe("ok");
 });
 
 test("so many may wait: a further answer is not kept", async () => {
@@ -158,8 +161,8 @@ test("so many may wait: a further answer is not kept", async () => {
       ),
     ),
   );
-  expect(all.map(({ poll }) => poll.outcome.reason)).toEqual(["", "", "memory"]);
-  expect(all[2]?.poll.detail).toBe("too many answers were waiting to be judged, after it had answered 200");
+  expect(all.map(({ outcome }) => outcome.reason)).toEqual(["", "", "memory"]);
+  expect(all[2]?.detail).toBe("too many answers were waiting to be judged, after it had answered 200");
   expect(released).toBe(3);
-  expect((await answers.judge(UPSTREAM, observationOf("[]"), TIMES)).poll.outcome.kind).toBe("ok");
+  expect((await answers.judge(UPSTREAM, observationOf("[]"), TIMES)).outcome.kind).toBe("ok");
 });

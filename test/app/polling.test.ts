@@ -125,7 +125,8 @@ test("an upstream that leaves the config and comes back a second and a third tim
   const { polling, clock } = opened();
   await using _ = polling;
   const see = (value: number): void => {
-    const poll = samplePoll({ endedAtMs: clock.wallNow(), values: [{ name: "credits", value }] });
+    const values = [{ name: "credits", value }];
+    const poll = samplePoll({ endedAtMs: clock.wallNow(), said: { values: { values, unreadable: [] } } });
     polling.recordOf("ai")?.record({ kind: "polled", poll });
   };
   for (const left of [400, 300, 200]) {

@@ -116,7 +116,7 @@ export function live(
         withinObjective: did === "answered",
         detail: did,
         // As the engine does it: what was never sent costs nothing.
-        ...(price && did !== "unreachable" && { cost: costOf(price, () => body) }),
+        ...(price && did !== "unreachable" && { said: { cost: costOf(price, () => body) } }),
         ...(status !== undefined && { head: { status, headers } }),
       }),
     });

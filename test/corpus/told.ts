@@ -1,5 +1,7 @@
 /** What Pacewatch tells of an answer of the corpus. */
 
+import { judgingOf } from "../../src/app/judging.ts";
+import { ADVICE } from "../../src/core/advice/advice.ts";
 import { judge } from "../../src/engine/poll/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import type { RefusalEntry } from "./entries.ts";
@@ -24,10 +26,11 @@ export function toldOf(entry: RefusalEntry): {
 } {
   const atMs = entry.at === undefined ? NOW_MS : entry.at * 1000;
   const times = samplePollTimes({ sentAtMs: atMs, endedAtMs: atMs });
-  const { poll, advice } = judge(
-    sampleUpstream({
-      expect: { status: [entry.means === "ok" ? entry.status : 200], json: true, maxBodyBytes: 1_048_576 },
-    }),
+  const upstream = sampleUpstream({
+    expect: { status: [entry.means === "ok" ? entry.status : 200], json: true, maxBodyBytes: 1_048_576 },
+  });
+  const poll = judge(
+    upstream,
     {
       exchange: {
         kind: "answered",
@@ -40,9 +43,10 @@ export function toldOf(entry: RefusalEntry): {
       certificateExpiresAtMs: undefined,
     },
     times,
+    judgingOf(upstream),
   );
   const outcome = `${poll.outcome.kind} ${poll.outcome.reason}`;
-  const pause = advice?.pause;
+  const pause = ADVICE.of(poll.said)?.pause;
   const says = pause !== undefined && pause.source !== "credit_spent";
   return {
     means: MEANINGS[outcome] ?? outcome,

@@ -181,7 +181,7 @@ async function leaveQuotas(path: string, nowMs: number): Promise<void> {
     const quotas = [
       { quota: "30d" as const, left: 0.4 + agoMs / HOUR_MS / 100, refillsInMs: 20 * 24 * HOUR_MS },
     ];
-    record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, quotas }) });
+    record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, said: { quotas } }) });
   }
   const hour = Math.floor(nowMs / HOUR_MS);
   for (let ago = 30; ago > 0; ago -= 1)

@@ -10,6 +10,7 @@ import { StateBuffer } from "../../src/adapters/sqlite/buffer.ts";
 import { StateRecorder } from "../../src/adapters/sqlite/recorder.ts";
 import { JournaledLedger } from "../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { ADVICE } from "../../src/core/advice/advice.ts";
 import { limitFieldOf } from "../../src/core/advice/field-name.ts";
 import { cut } from "../../src/core/refusal/words.ts";
 import { SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
@@ -86,7 +87,7 @@ function life(): unknown {
   ]);
   for (let turn = 0; turn < TURNS; turn += 1) {
     clock.stepWall(60_000);
-    const { poll, advice } = meet(hostile(turn)).result;
+    const { poll } = meet(hostile(turn));
     record.record({ kind: "polled", poll: { ...poll, id: String(turn), endedAtMs: clock.wallNow() } });
     record.record({
       kind: "health_changed",
@@ -94,6 +95,7 @@ function life(): unknown {
       to: poll.outcome.kind === "ok" ? "up" : "down",
       atMs: clock.wallNow(),
     });
+    const advice = ADVICE.of(poll.said);
     if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
     buffer.take(1);
   }

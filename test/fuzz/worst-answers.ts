@@ -1,3 +1,5 @@
+import { judgingOf } from "../../src/app/judging.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { SecretFinder } from "../../src/adapters/secrets/finder.ts";
 import { decodeBody } from "../../src/adapters/undici/decode.ts";
@@ -5,7 +7,7 @@ import type { Upstream } from "../../src/core/config/config.ts";
 import { HEAD_BYTES, SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
 import { type Exchange, headerValue, type Headers } from "../../src/core/exchange/exchange.ts";
 import { pollStatusOf, type PollStatus } from "../../src/core/status/status.ts";
-import { judge, type PollResult } from "../../src/engine/poll/poll-once.ts";
+import { judge } from "../../src/engine/poll/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 
 type ShapeName = "list" | "deep" | "error" | "page" | "keys" | "text";
@@ -134,7 +136,7 @@ function encoded(body: Buffer, coding: Recipe["coding"]): Buffer {
 }
 
 export type Cost = {
-  readonly result: PollResult;
+  readonly poll: Poll;
   readonly kept: PollStatus;
   /** So many characters were searched for keys, in so many texts. */
   readonly searchedChars: number;
@@ -168,6 +170,6 @@ export function meet({ status, headers, body }: Answer): Cost {
     certificateExpiresAtMs: undefined,
     withoutKeys,
   };
-  const result = judge(UPSTREAM, observation, times);
-  return { result, kept: pollStatusOf(result.poll), searchedChars, searches };
+  const poll = judge(UPSTREAM, observation, times, judgingOf(UPSTREAM));
+  return { poll, kept: pollStatusOf(poll), searchedChars, searches };
 }

@@ -1,3 +1,4 @@
+import { ADVICE } from "../../src/core/advice/advice.ts";
 import { expect, test, vi } from "vitest";
 import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/core/exchange/bounds.ts";
 import { answerOf, meet, type Recipe } from "./worst-answers.ts";
@@ -144,7 +145,7 @@ test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
   "what one answer costs is bounded: %s",
   (_, recipe) => {
     const [lookUp, replace] = [vi.spyOn(Map.prototype, "get"), vi.spyOn(String.prototype, "replace")];
-    const { kept, result, searchedChars, searches } = meet(answerOf(recipe));
+    const { kept, poll, searchedChars, searches } = meet(answerOf(recipe));
     const lookups = lookUp.mock.calls.length;
     const escapedChars = replace.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0);
     vi.restoreAllMocks();
@@ -152,7 +153,7 @@ test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
     expect(Buffer.byteLength(JSON.stringify([detail, excerpt, headers]))).toBeLessThanOrEqual(
       KEPT_POLL_BYTES + 30,
     );
-    expect(result.advice?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
+    expect(ADVICE.of(poll.said)?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
     expect(searchedChars).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS + ANNOUNCED_CHARS + 2 * 1_000);
     expect(searches).toBeLessThanOrEqual(12);
     expect(lookups).toBeLessThanOrEqual(LOOKUPS);

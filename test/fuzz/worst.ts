@@ -1,5 +1,7 @@
 /** Searches for the answer that costs the polling thread the most: `npm run fuzz -- --worst --seconds 600`. */
 
+import { ADVICE } from "../../src/core/advice/advice.ts";
+import { ANNOUNCEMENT } from "../../src/core/poll/announcement.ts";
 import {
   answerOf,
   type HeaderRecipe,
@@ -67,9 +69,9 @@ function measured(recipe: Recipe): Found {
   let keptBytes = 0;
   for (let time = 0; time < MEASURED_TIMES; time += 1) {
     const beforeMs = threadMs();
-    const { kept, result } = meet(answer);
+    const { kept, poll } = meet(answer);
     ms = Math.min(ms, threadMs() - beforeMs);
-    keptBytes = Buffer.byteLength(JSON.stringify([kept, result.poll.announcement, result.advice]));
+    keptBytes = Buffer.byteLength(JSON.stringify([kept, ANNOUNCEMENT.of(poll.said), ADVICE.of(poll.said)]));
   }
   return { recipe, ms, keptBytes };
 }

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
@@ -92,6 +93,7 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
       recorders.push(recorder);
       return recorder;
     },
+    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

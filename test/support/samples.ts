@@ -1,5 +1,5 @@
 import { availabilityOf } from "../../src/core/status/availability.ts";
-import type { Announcement } from "../../src/core/answer/announcement.ts";
+import type { Announcement } from "../../src/core/poll/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
@@ -210,9 +210,7 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     detail: "200 OK",
     head: { status: 200, headers: [] },
     excerpt: undefined,
-    announcement: undefined,
     certificateExpiresAtMs: undefined,
-    malformedSignals: 0,
     ...changes,
   };
 }
@@ -319,11 +317,11 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   const announcement = sampleAnnouncement({ sunsetAtMs: POLL_ENDED_AT_MS + 86_400_000 });
   const poll = samplePoll({
     phasesMs,
-    announcement,
     certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000,
-    stream: { events: 12, bytes: 3_456, firstEventMs: 80, longestGapMs: 20 },
+    said: { announcement, stream: { events: 12, bytes: 3_456, firstEventMs: 80, longestGapMs: 20 } },
   });
-  const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, malformedSignals: 1 });
+  const said = { advice: { malformed: 1 } };
+  const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, said });
   const accounts = accountsOf(failed, poll);
   accounts.record({ kind: "slots_skipped", cause: "missed", count: 3 });
   return sampleMetricsSnapshot({

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { pino } from "pino";
-import type { Announcement } from "../../core/answer/announcement.ts";
 import { LOG_BYTES_A_MINUTE } from "../../core/exchange/bounds.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
@@ -9,8 +8,11 @@ import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
 import { rowOf } from "../../core/exchange/reasons.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
+import { ANNOUNCEMENT, type Announcement } from "../../core/poll/announcement.ts";
+import { COST } from "../../core/poll/cost.ts";
 import type { Poll } from "../../core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
+import { VALUES } from "../../core/poll/values.ts";
 import { oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { formatDuration, MINUTE_MS } from "../../core/time/duration.ts";
@@ -139,15 +141,16 @@ export class LogRecorder implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    // It stays until the next one, and the body may be long.
-    this.#lastPoll = poll.excerpt === undefined ? poll : { ...poll, excerpt: undefined };
+    // It stays until the next one, and what the answer says may be long.
+    this.#lastPoll = { ...poll, excerpt: undefined, said: undefined };
     this.#announced(poll);
     this.#valuesRead(poll);
     this.#charged(poll);
   }
 
   /** The promise of a spend is as good as `at_most` of its prices. */
-  #charged({ id, cost }: Poll): void {
+  #charged({ id, said }: Poll): void {
+    const cost = COST.of(said);
     if (cost === undefined || cost.units <= cost.reserved) return;
     const [charged, atMost] = [cost.units, cost.reserved].map(formatMoney);
     const fields = { poll: id, charged, atMost, currency: cost.currency };
@@ -167,7 +170,8 @@ export class LogRecorder implements Recorder {
   }
 
   /** Once, and again when it changes. */
-  #announced({ announcement, outcome }: Poll): void {
+  #announced({ said, outcome }: Poll): void {
+    const announcement = ANNOUNCEMENT.of(said);
     if (announcement === undefined) {
       if (outcome.kind === "ok") this.#loggedEnd = "";
       return;
@@ -181,7 +185,10 @@ export class LogRecorder implements Recorder {
   }
 
   /** One answer without it may be of a server that lags behind: three in a row are told. */
-  #valuesRead({ values = [], unreadable = [] }: Poll): void {
+  #valuesRead({ said }: Poll): void {
+    const seen = VALUES.of(said);
+    if (seen === undefined) return;
+    const { values, unreadable } = seen;
     for (const { name, found = "nothing" } of unreadable) {
       const inARow = (this.#unreadable.get(name) ?? 0) + 1;
       this.#unreadable.set(name, inARow);

@@ -1,4 +1,7 @@
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
+import { COST } from "../../core/poll/cost.ts";
+import { QUOTAS_LEFT } from "../../core/poll/quotas.ts";
+import { VALUES } from "../../core/poll/values.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { quotaTrack } from "../../core/history/kept-values.ts";
 import type { SavedHistory } from "../../core/history/state.ts";
@@ -26,11 +29,12 @@ export class StateRecorder implements Recorder {
   record(event: PollEvent): void {
     if (event.kind === "judged") {
       const { watchedMs } = event;
-      const { endedAtMs, withinObjective, cost } = event.poll;
+      const { endedAtMs, withinObjective, said } = event.poll;
+      const cost = COST.of(said);
       const status = pollStatusOf(event.poll);
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, watchedMs, status, cost });
-      for (const { name } of event.poll.values ?? []) this.#saveValue(name);
-      for (const { quota } of event.poll.quotas ?? []) this.#saveValue(quotaTrack(quota));
+      for (const { name } of VALUES.of(said)?.values ?? []) this.#saveValue(name);
+      for (const { quota } of QUOTAS_LEFT.of(said) ?? []) this.#saveValue(quotaTrack(quota));
     } else if (event.kind !== "health_changed" && event.kind !== "unwatched") {
       return;
     }

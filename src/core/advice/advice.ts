@@ -20,6 +20,7 @@ import {
 import { type AnswerHead, type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import { oneLine } from "../text/escape.ts";
 import { ownCopy } from "../text/own-copy.ts";
+import { type Field, field } from "../text/field.ts";
 import { remembered } from "../text/remembered.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 import type { Anchor } from "../time/time-in.ts";
@@ -51,6 +52,8 @@ export type Advice = {
   /** So many signals could not be read. */
   readonly malformed: number;
 };
+
+export const ADVICE: Field<Advice> = field("advice");
 
 /** The headers of an answer are read once, before it is known what the answer means. */
 export type ToldByHeaders = {

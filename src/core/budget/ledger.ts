@@ -2,7 +2,7 @@
 
 import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
-import type { Exchange } from "../exchange/exchange.ts";
+import { type Exchange, wasSent } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Whose, Why } from "./concern.ts";
 import type { KnownLimit } from "./learned-windows.ts";
@@ -116,8 +116,8 @@ export type Settlement =
   | "unanswered";
 
 export function settlementOf(exchange: Exchange): Settlement {
-  if (exchange.kind === "answered" || exchange.head !== undefined) return "answered";
-  return exchange.sent ? "unanswered" : "unsent";
+  if (!wasSent(exchange)) return "unsent";
+  return exchange.kind === "answered" || exchange.head !== undefined ? "answered" : "unanswered";
 }
 
 /** These may keep a budget's slot from being used at all. Times are monotonic. */

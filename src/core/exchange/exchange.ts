@@ -87,6 +87,11 @@ export type Exchange =
       readonly head: AnswerHead | undefined;
     };
 
+/** Whether any byte of the request may have reached the upstream. */
+export function wasSent(exchange: Exchange): boolean {
+  return exchange.kind === "answered" || exchange.head !== undefined || exchange.sent;
+}
+
 export type Observation = {
   readonly exchange: Exchange;
   readonly durationMs: number;

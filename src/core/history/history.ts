@@ -1,4 +1,4 @@
-import type { Announcement } from "../answer/announcement.ts";
+import { ANNOUNCEMENT, type Announcement } from "../poll/announcement.ts";
 import { Evidence, Incidents, unseenAfterMs } from "./incidents.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
@@ -173,8 +173,9 @@ export class History implements Recorder {
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
-    if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.announcement = poll.announcement;
-    if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
+    const announcement = ANNOUNCEMENT.of(poll.said);
+    if (announcement !== undefined || poll.outcome.kind === "ok") this.announcement = announcement;
+    this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
     if (unseen !== undefined) this.evidence.endUnseen(unseen);

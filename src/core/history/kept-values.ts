@@ -4,7 +4,8 @@ import { type QuotaForecast, type QuotaName, QUOTAS, type ValuePoint, worstBurn 
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
-import type { UnreadableValue } from "../poll/values.ts";
+import { QUOTAS_LEFT } from "../poll/quotas.ts";
+import { type UnreadableValue, VALUES } from "../poll/values.ts";
 import { keepNewest } from "../text/remembered.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { type Answer, ValueTrack } from "./value-track.ts";
@@ -41,10 +42,13 @@ export class KeptValues {
     return this.#tracks === undefined;
   }
 
-  polled({ values = [], unreadable = [], quotas = [], endedAtMs }: Poll): void {
+  polled({ said, endedAtMs }: Poll): void {
+    const [seen, quotas] = [VALUES.of(said), QUOTAS_LEFT.of(said)];
+    if (seen === undefined && quotas === undefined) return;
+    const { values = [], unreadable = [] } = seen ?? {};
     this.#unreadable = unreadable;
     for (const { name, value, isCredit } of values) this.#add(name, endedAtMs, { value, isCredit });
-    for (const { quota, left, refillsInMs } of quotas)
+    for (const { quota, left, refillsInMs } of quotas ?? [])
       this.#add(quotaTrack(quota), endedAtMs, { value: left, refillsAtMs: endedAtMs + refillsInMs });
   }
 

@@ -1,10 +1,13 @@
-import type { Announcement } from "../answer/announcement.ts";
+import { ADVICE } from "../advice/advice.ts";
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import type { ExpectedStatus } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
+import { ANNOUNCEMENT, type Announcement } from "../poll/announcement.ts";
+import { COST } from "../poll/cost.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
+import { STREAM } from "../poll/streamed.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { type Exemplar, Histogram } from "./histogram.ts";
@@ -170,29 +173,29 @@ export class UpstreamAccounts implements Recorder {
   }
 
   #judged(poll: Poll): void {
-    const { outcome, endedAtMs, sentAtMs, head } = poll;
+    const { outcome, endedAtMs, sentAtMs, head, said } = poll;
     this.inFlight -= 1;
     const duration = (this.durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);
     duration.observe(seconds, exemplarOf(this.#upstream, poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
-    if (poll.cost !== undefined && poll.cost.units > 0)
-      this.spent.add(poll.cost.currency, poll.cost.units, sentAtMs);
+    const cost = COST.of(said);
+    if (cost !== undefined && cost.units > 0) this.spent.add(cost.currency, cost.units, sentAtMs);
     this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs) });
     this.#addPhases(poll.phasesMs);
-    const { firstEventMs, longestGapMs } = poll.stream ?? {};
+    const { firstEventMs, longestGapMs } = STREAM.of(said) ?? {};
     if (outcome.kind !== "ours" && firstEventMs !== undefined) {
       this.firstEvent.observe(elapsedSeconds(firstEventMs));
       if (longestGapMs !== undefined) this.longestGap.observe(elapsedSeconds(longestGapMs));
     }
     if (poll.withinObjective) this.withinObjective += 1;
     if (outcome.kind === "ok") this.lastSuccessAtMs = endedAtMs;
-    this.malformedSignals += poll.malformedSignals;
+    this.malformedSignals += ADVICE.of(said)?.malformed ?? 0;
     // A reused connection shows no certificate: the last one still holds.
     this.#certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.#certificateExpiresAtMs;
-    if (poll.announcement !== undefined || outcome.kind === "ok")
-      this.#announced(poll.announcement, endedAtMs);
+    const announcement = ANNOUNCEMENT.of(said);
+    if (announcement !== undefined || outcome.kind === "ok") this.#announced(announcement, endedAtMs);
   }
 
   /** A refusal may leave it out: only an ok answer without it takes it back. */

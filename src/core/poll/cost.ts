@@ -1,10 +1,31 @@
 import { type Cost, mostOf, type Price, type PricePart } from "../config/price.ts";
+import { type Exchange, wasSent } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
+import { type Reader, reader } from "./reader.ts";
 import { numberIn } from "./values.ts";
 
 /** One answer charges no more than this, or a sum would no longer be exact. */
 const MOST_UNITS = 1e15;
+
+export const COST: Reader<Cost> = reader("cost", ({ upstream: { price }, observation: { exchange }, json }) =>
+  price === undefined || !wasSent(exchange)
+    ? undefined
+    : costOf(price, tellsCost(exchange) ? json : NOTHING_SAID),
+);
+
+const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
+
+/** An event in the middle of a stream tells what was used by then, and the upstream bills what it has made since. */
+function tellsCost(exchange: Exchange): boolean {
+  const stream = exchange.kind === "answered" ? exchange.stream : undefined;
+  return stream === undefined || stream.events === 0 || stream.end === "complete";
+}
+
+/** Of a request whose answer nobody has read. */
+export function costUnread(price: Price): Cost {
+  return costOf(price, NOTHING_SAID);
+}
 
 /** Of a request that was sent. `json` is asked only where the answer tells the price. */
 export function costOf(price: Price, json: () => JsonBody): Cost {

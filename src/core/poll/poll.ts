@@ -1,10 +1,6 @@
-import type { Announcement } from "../answer/announcement.ts";
-import type { Cost } from "../config/price.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
-import type { StreamMeasures } from "../exchange/stream.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
-import type { SeenQuota } from "./quotas.ts";
-import type { SeenValue, UnreadableValue } from "./values.ts";
+import type { Fields } from "../text/field.ts";
 
 /** Why there is a slot. */
 export type SlotOrigin = "schedule" | "confirm" | "first";
@@ -21,8 +17,6 @@ export type Poll = {
   readonly usualGapMs: number;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
-  /** Absent where no stream began. */
-  readonly stream?: StreamMeasures | undefined;
   readonly outcome: PollOutcome;
   /** ok, but slower than `degraded_above`. */
   readonly degraded: boolean;
@@ -33,16 +27,7 @@ export type Poll = {
   /** An ok answer keeps its status only. */
   readonly head: KeptHead | undefined;
   readonly excerpt: string | undefined;
-  /** The answer announced the end of the API. */
-  readonly announcement: Announcement | undefined;
-  /** Absent where the upstream has none in the config. */
-  readonly values?: readonly SeenValue[];
-  readonly unreadable?: readonly UnreadableValue[];
-  /** Absent where the answer tells none. */
-  readonly quotas?: readonly SeenQuota[];
-  /** Absent where it has no price. */
-  readonly cost?: Cost | undefined;
+  /** What else the answer says: each field is one reader's. */
+  readonly said?: Fields | undefined;
   readonly certificateExpiresAtMs: number | undefined;
-  /** Rate-limit signals in the answer that could not be read. */
-  readonly malformedSignals: number;
 };

@@ -1,9 +1,11 @@
 /** An answer may tell quotas of a day and more, with how much of them is left. */
 
+import { ADVICE } from "../advice/advice.ts";
 import type { LimitFamily } from "../advice/limits.ts";
 import type { QuotaName } from "../answer/credit.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { DAY_MS } from "../time/duration.ts";
+import { type Reader, reader } from "./reader.ts";
 
 export type SeenQuota = {
   readonly quota: Exclude<QuotaName, "own">;
@@ -11,6 +13,10 @@ export type SeenQuota = {
   readonly left: number;
   readonly refillsInMs: number;
 };
+
+export const QUOTAS_LEFT: Reader<readonly SeenQuota[]> = reader("quotas", ({ said, outcome }) =>
+  readQuotas(ADVICE.of(said)?.families ?? [], outcome),
+);
 
 /** The shortest month is shorter than 30 days. */
 const LEAST_MS: readonly (readonly [SeenQuota["quota"], number])[] = [

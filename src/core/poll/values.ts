@@ -7,6 +7,7 @@ import type { JsonBody } from "../exchange/json-body.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
 import { oneLine } from "../text/escape.ts";
+import { type Reader, reader } from "./reader.ts";
 
 /** A credit is only spent, and now and then refilled. */
 export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };
@@ -17,6 +18,17 @@ export type UnreadableValue = {
   /** What stands there instead, shortened and without keys; undefined for nothing. */
   readonly found: string | undefined;
 };
+
+export type SeenValues = {
+  readonly values: readonly SeenValue[];
+  readonly unreadable: readonly UnreadableValue[];
+};
+
+export const VALUES: Reader<SeenValues> = reader("values", ({ upstream, observation, outcome, json }) => {
+  const { exchange, withoutKeys } = observation;
+  if (upstream.values === undefined || exchange.head === undefined) return undefined;
+  return readValues(upstream.values, outcome, exchange.head, json, withoutKeys);
+});
 
 const LONGEST_FOUND = 40;
 /** A key that begins in what is shown ends in this. */
@@ -32,7 +44,7 @@ export function readValues(
   head: AnswerHead,
   json: (of?: Part) => JsonBody,
   withoutKeys: WithoutKeys,
-): { readonly values: readonly SeenValue[]; readonly unreadable: readonly UnreadableValue[] } {
+): SeenValues {
   const values: SeenValue[] = [];
   const unreadable: UnreadableValue[] = [];
   if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };

@@ -6,7 +6,7 @@
 
 import type { Objective } from "../config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
-import type { Announcement } from "../answer/announcement.ts";
+import type { Announcement } from "../poll/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { BudgetState } from "../budget/ledger.ts";
 import type { KnownLimit } from "../budget/learned-windows.ts";

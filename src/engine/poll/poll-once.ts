@@ -1,19 +1,16 @@
-import type { Advice } from "../../core/advice/advice.ts";
+import { ADVICE } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
-import type { Exchange, Observation } from "../../core/exchange/exchange.ts";
+import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Checks } from "../../core/poll/checks.ts";
-import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { clockSkewIn } from "../../core/poll/clock-skew.ts";
 import { judgeExchange } from "../../core/poll/classify.ts";
-import { costOf } from "../../core/poll/cost.ts";
-import { readQuotas } from "../../core/poll/quotas.ts";
-import { readValues } from "../../core/poll/values.ts";
-import type { JsonBody } from "../../core/exchange/json-body.ts";
+import { COST, costUnread } from "../../core/poll/cost.ts";
+import type { Reader } from "../../core/poll/reader.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import { outcomeOf } from "../../core/exchange/outcome.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
@@ -29,16 +26,14 @@ export type PollOnceParts = {
   readonly nextPollId: () => string;
   /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
   readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
+  readonly judging: Judging;
   /** As `judge`, elsewhere: the body is large. */
-  readonly judgeLarge?: (
-    upstream: Upstream,
-    observation: Observation,
-    times: PollTimes,
-  ) => Promise<PollResult>;
+  readonly judgeLarge?: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
   readonly onBug: (error: unknown) => void;
 };
 
-export type PollResult = { readonly poll: Poll; readonly advice: Advice | undefined };
+/** How the answers of one upstream are judged, and what else is read in them. */
+export type Judging = { readonly readers: readonly Reader<unknown>[]; readonly checks: Checks };
 
 /**
  * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended, or
@@ -51,7 +46,7 @@ export async function pollOnce(
   lease: Lease,
   parts: PollOnceParts,
   cutOff: AbortSignal,
-): Promise<PollResult | undefined> {
+): Promise<Poll | undefined> {
   const { clock } = parts;
   const id = parts.nextPollId();
   const sentMs = clock.now();
@@ -64,14 +59,14 @@ export async function pollOnce(
     delayMs: Math.max(0, sentMs - slot.atMs),
     usualGapMs: cronOf(upstream.schedule).usualGapMs,
   });
-  const charged = (result: PollResult): PollResult => {
-    lease.charge(result.poll.cost?.units ?? 0);
-    return result;
+  const charged = (poll: Poll): Poll => {
+    lease.charge(COST.of(poll.said)?.units ?? 0);
+    return poll;
   };
-  const unobserved = (detail: string): PollResult => {
+  const unobserved = (detail: string): Poll => {
     const poll = unobservedPoll(times(), clock.now() - sentMs, "bug", detail);
-    const cost = upstream.price && costOf(upstream.price, NOTHING_SAID);
-    return charged({ poll: { ...poll, cost }, advice: undefined });
+    const { price } = upstream;
+    return charged(price === undefined ? poll : { ...poll, said: { [COST.name]: costUnread(price) } });
   };
 
   let wasHeldBack = false;
@@ -93,10 +88,13 @@ export async function pollOnce(
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }
   try {
-    const judging = observation.large === undefined ? judge : (parts.judgeLarge ?? judge);
+    const { judgeLarge } = parts;
     const stoodStill = parts.stoodStill?.(sentMs) === true;
-    const result = await judging(upstream, observation, times());
-    return charged(stoodStill ? asSuspended(result) : result);
+    const poll =
+      observation.large === undefined || judgeLarge === undefined
+        ? judge(upstream, observation, times(), parts.judging)
+        : await judgeLarge(upstream, observation, times());
+    return charged(stoodStill ? asSuspended(poll) : poll);
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -104,7 +102,6 @@ export async function pollOnce(
 }
 
 const EXCERPT_CHARACTERS = 300;
-const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
 
 /** Wall clock. */
 export type PollTimes = {
@@ -121,29 +118,29 @@ export function judge(
   upstream: Upstream,
   observation: Observation,
   times: PollTimes,
-  checks?: Checks,
-): PollResult {
+  { readers, checks }: Judging,
+): Poll {
   const { exchange, durationMs, withoutKeys } = observation;
+  const { endedAtMs } = times;
   const { head } = exchange;
-  const told = head && adviceIn(head, times.endedAtMs, withoutKeys);
-  const { outcome, detail, advice, json } = judgeExchange(
-    exchange,
-    upstream.expect,
-    told,
-    withoutKeys,
-    checks,
-  );
+  const told = head && adviceIn(head, endedAtMs, withoutKeys);
+  const { expect } = upstream;
+  const { outcome, detail, advice, json } = judgeExchange(exchange, expect, told, withoutKeys, checks);
   const isOk = outcome.kind === "ok";
-  const quotas = advice && readQuotas(advice.families, outcome);
-  const poll: Poll = {
+  const said: Record<string, unknown> = advice === undefined ? {} : { [ADVICE.name]: advice };
+  const judged = { upstream, observation, outcome, endedAtMs, json, said };
+  for (const reader of readers) {
+    const read = reader.read(judged);
+    if (read !== undefined) said[reader.name] = read;
+  }
+  return {
     ...times,
     durationMs,
     phasesMs: observation.phasesMs,
-    ...(observation.stream && { stream: observation.stream }),
     outcome,
     degraded: isOk && durationMs > upstream.degradedAboveMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
-    detail: `${detail}${clockSkewIn(upstream.auth, head, times.endedAtMs)}`,
+    detail: `${detail}${clockSkewIn(upstream.auth, head, endedAtMs)}`,
     head:
       head &&
       (isOk
@@ -152,32 +149,16 @@ export function judge(
     // Whoever refuses a key is the likeliest to repeat it.
     excerpt:
       isOk || outcome.kind === "rejected" ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
-    announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
-    ...(upstream.values !== undefined &&
-      head !== undefined &&
-      readValues(upstream.values, outcome, head, json, withoutKeys)),
-    ...(quotas && { quotas }),
-    ...(upstream.price &&
-      settlementOf(exchange) !== "unsent" && {
-        cost: costOf(upstream.price, tellsCost(exchange) ? json : NOTHING_SAID),
-      }),
+    said,
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
-    malformedSignals: advice?.malformed ?? 0,
   };
-  return { poll, advice };
-}
-
-/** An event in the middle of a stream tells what was used by then, and the upstream bills what it has made since. */
-function tellsCost(exchange: Exchange): boolean {
-  const stream = exchange.kind === "answered" ? exchange.stream : undefined;
-  return stream === undefined || stream.events === 0 || stream.end === "complete";
 }
 
 /** How long it took, and often how it ended, is the doing of whatever stopped us. What the answer asks for holds. */
-function asSuspended({ poll, advice }: PollResult): PollResult {
+function asSuspended(poll: Poll): Poll {
   const outcome = outcomeOf("suspended");
   const detail = "pacewatch stood still while the poll was under way";
-  return { poll: { ...poll, outcome, detail, degraded: false, withinObjective: false }, advice };
+  return { ...poll, outcome, detail, degraded: false, withinObjective: false };
 }
 
 /** A slot ends as this poll where there is no token to send it with. Nothing was sent. */
@@ -185,14 +166,13 @@ export function withoutToken(
   { schedule }: Upstream,
   slot: Slot,
   { detail }: TokenFailure,
-  { clock, nextPollId }: PollOnceParts,
-): PollResult {
+  { clock, nextPollId }: Pick<PollOnceParts, "clock" | "nextPollId">,
+): Poll {
   const nowMs = clock.wallNow();
   const delayMs = Math.max(0, clock.now() - slot.atMs);
   const { usualGapMs } = cronOf(schedule);
   const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
-  const poll = unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
-  return { poll, advice: undefined };
+  return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
 }
 
 /** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */
@@ -207,8 +187,6 @@ function unobservedPoll(times: PollTimes, durationMs: number, reason: "bug" | "a
     detail,
     head: undefined,
     excerpt: undefined,
-    announcement: undefined,
     certificateExpiresAtMs: undefined,
-    malformedSignals: 0,
   };
 }

@@ -1,4 +1,4 @@
-import type { Advice } from "../../core/advice/advice.ts";
+import { ADVICE, type Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
@@ -22,9 +22,10 @@ import { noToken } from "../../core/poll/token-answer.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
-import { pollOnce, type PollOnceParts, type PollResult, type Slot, withoutToken } from "./poll-once.ts";
+import { type Judging, pollOnce, type PollOnceParts, type Slot, withoutToken } from "./poll-once.ts";
 
-export type PollerParts = Omit<PollOnceParts, "isHeldBack"> & {
+export type PollerParts = Omit<PollOnceParts, "isHeldBack" | "judging"> & {
+  readonly judgingOf: (upstream: Upstream) => Judging;
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
@@ -68,6 +69,7 @@ export class Poller {
   readonly #parts: PollerParts;
   #upstream: Upstream;
   #probe: Probe;
+  #judging: Judging;
   #state: State = IDLE;
   #health: Health;
   #yielded = 0;
@@ -84,6 +86,7 @@ export class Poller {
     this.#upstream = upstream;
     this.#probe = probe;
     this.#parts = parts;
+    this.#judging = parts.judgingOf(upstream);
     this.#health = parts.health ?? UNKNOWN_HEALTH;
     this.#owedSinceMs = parts.clock.wallNow();
     this.#pauses = parts.pauses ?? new UpstreamPauses(parts.clock);
@@ -139,6 +142,7 @@ export class Poller {
     if (isAnotherSchedule) this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#upstream = upstream;
     this.#probe = probe;
+    this.#judging = this.#parts.judgingOf(upstream);
     const state = this.#state;
     const isAnotherLease = leaseWantedBy(upstream) !== past.lease;
     if (state.kind === "waiting" && (isAnotherLease || probe.token !== past.probe.token)) {
@@ -237,15 +241,14 @@ export class Poller {
     try {
       const probe = this.#probe;
       const isHeldBack = (): boolean => this.#isStopped || this.#isPaused();
-      const parts = { ...this.#parts, isHeldBack };
-      const result = await pollOnce(upstream, probe, slot, lease, parts, this.#cutOff.signal);
-      if (result === undefined) return this.#endUnsent();
-      const { poll, advice } = result;
+      const parts = { ...this.#parts, isHeldBack, judging: this.#judging };
+      const poll = await pollOnce(upstream, probe, slot, lease, parts, this.#cutOff.signal);
+      if (poll === undefined) return this.#endUnsent();
       const { reason } = poll.outcome;
       probe.token?.judged(isTokenAccepted(poll));
-      const { scope, forMs = 0 } = advice?.pause ?? {};
+      const { scope, forMs = 0 } = ADVICE.of(poll.said)?.pause ?? {};
       const isConfirmed = scope === "upstream" && forMs > 0 && reason === "server_error";
-      this.#finish(upstream, result, isConfirmed, bounds);
+      this.#finish(upstream, poll, isConfirmed, bounds);
     } catch (error) {
       this.#parts.onBug(error);
     }
@@ -260,15 +263,11 @@ export class Poller {
     if (cause === "backoff") this.#fold({ kind: "paused" });
   }
 
-  #finish(
-    upstream: Upstream,
-    { poll, advice }: PollResult,
-    isConfirmed: boolean,
-    { maxPauseMs, blindAfterMs }: Bounds,
-  ): void {
+  #finish(upstream: Upstream, poll: Poll, isConfirmed: boolean, { maxPauseMs, blindAfterMs }: Bounds): void {
     this.#state = IDLE;
     this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#parts.recorder.record({ kind: "polled", poll });
+    const advice = ADVICE.of(poll.said);
     if (advice !== undefined) {
       const bounded = lookingAgain(advice, blindAfterMs);
       const shared = this.#parts.resourceLimits?.share(upstream, bounded) ?? bounded;

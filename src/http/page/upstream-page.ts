@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { AnnouncedRelation, Announcement } from "../../core/answer/announcement.ts";
+import type { AnnouncedRelation, Announcement } from "../../core/poll/announcement.ts";
 import { SKIPS } from "../../core/exchange/outcome.ts";
 import { reasonWords } from "../../core/exchange/reasons.ts";
 import { humanLatency } from "../../core/status/humanize.ts";

@@ -136,8 +136,10 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
 test("a value that cannot be read three times in a row is told once, and once that it can be read again", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  const seen = samplePoll({ values: [{ name: "credit", value: 7 }] });
-  const unseen = samplePoll({ unreadable: [{ name: "credit", found: undefined }] });
+  const seen = samplePoll({ said: { values: { values: [{ name: "credit", value: 7 }], unreadable: [] } } });
+  const unseen = samplePoll({
+    said: { values: { values: [], unreadable: [{ name: "credit", found: undefined }] } },
+  });
   for (const poll of [unseen, unseen, seen, unseen, unseen, seen]) recordPoll(recorder, poll);
   expect(told()).toEqual([]);
   for (const poll of [unseen, unseen, unseen, seen, seen]) recordPoll(recorder, poll);
@@ -164,9 +166,9 @@ test("an answer that cost more than at_most is told, as no spend can keep that",
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
   const cost = { currency: "EUR", units: 2_000_000, reserved: 2_000_000 };
-  recordPoll(recorder, samplePoll({ cost }));
+  recordPoll(recorder, samplePoll({ said: { cost } }));
   expect(told()).toEqual([]);
-  recordPoll(recorder, samplePoll({ id: "poll-7", cost: { ...cost, units: 2_000_001 } }));
+  recordPoll(recorder, samplePoll({ id: "poll-7", said: { cost: { ...cost, units: 2_000_001 } } }));
   expect(told()).toMatchObject([
     {
       level: "warn",
@@ -305,7 +307,7 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
 test("an API that announces its end is told once, and again when it says something else", () => {
   const announcing = (sunsetAtMs: number | undefined) => (recorder: LogRecorder) => {
     const announcement = sunsetAtMs === undefined ? undefined : sampleAnnouncement({ sunsetAtMs });
-    recordPoll(recorder, samplePoll({ announcement }));
+    recordPoll(recorder, samplePoll({ said: { announcement } }));
   };
   const may = Date.UTC(2027, 4, 1);
   expect(

@@ -103,7 +103,10 @@ describe("after a restart", () => {
     for (let minute = 0; minute < 300; minute += 10) {
       const endedAtMs = startMs + minute * 60_000;
       const values = [{ name: "credits", value: 1_000 - minute }];
-      record.record({ kind: "polled", poll: samplePoll({ endedAtMs, values }) });
+      record.record({
+        kind: "polled",
+        poll: samplePoll({ endedAtMs, said: { values: { values, unreadable: [] } } }),
+      });
     }
     await first.close();
     expect(bench.count("value_hours")).toBe(5);

@@ -1,3 +1,7 @@
+import { VALUES } from "../../../src/core/poll/values.ts";
+import { STREAM } from "../../../src/core/poll/streamed.ts";
+import { COST } from "../../../src/core/poll/cost.ts";
+import { judgingOf } from "../../../src/app/judging.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyMemory } from "../../../src/adapters/undici/body-memory.ts";
@@ -46,7 +50,8 @@ function streaming(
 }
 
 function judged(observation: Observation, changes: Partial<Upstream>): Poll {
-  return judge(sampleUpstream(changes), observation, samplePollTimes()).poll;
+  const upstream = sampleUpstream(changes);
+  return judge(upstream, observation, samplePollTimes(), judgingOf(upstream));
 }
 
 async function poll(
@@ -68,7 +73,7 @@ test("a stream is read to its end, and the first event is the first that counts"
   const polled = await poll(upstream);
   expect(told(polled)).toEqual(["ok", "answered 200 with 4 events in 114 B"]);
   expect(Object.keys(polled.phasesMs)).toEqual(["connect", "wait", "first_event", "stream"]);
-  const { firstEventMs = 0, longestGapMs = -1, events } = polled.stream ?? {};
+  const { firstEventMs = 0, longestGapMs = -1, events } = STREAM.of(polled.said) ?? {};
   expect(events).toBe(4);
   expect(firstEventMs).toBeGreaterThan(0);
   expect(firstEventMs).toBeLessThanOrEqual(polled.durationMs);
@@ -119,7 +124,7 @@ test("after at_most events the connection is closed at once, however long the st
   });
   const polled = await poll(upstream, { atMost: 5 });
   expect(told(polled)[0]).toBe("ok");
-  expect(polled.stream?.events).toBe(5);
+  expect(STREAM.of(polled.said)?.events).toBe(5);
   expect(hasClosed).toBe(true);
 });
 
@@ -188,7 +193,7 @@ test("a stream in which nothing counts has failed, and has no first event", asyn
     "failed: stream",
     "answered 200, but its stream had 1 event, none of which counts",
   ]);
-  expect(polled.stream?.firstEventMs).toBeUndefined();
+  expect(STREAM.of(polled.said)?.firstEventMs).toBeUndefined();
   expect(Object.keys(polled.phasesMs)).toEqual(["connect", "wait", "first_event"]);
 });
 
@@ -209,7 +214,7 @@ test.each([
   expect(told(polled)[0]).toBe(outcome);
   expect(polled.detail).toContain("an error came after 1 event of its stream");
   expect(polled.excerpt).toBeDefined();
-  expect(polled.stream?.events).toBe(2);
+  expect(STREAM.of(polled.said)?.events).toBe(2);
 });
 
 test("no event for gap_timeout is a timeout, and its silence is a gap; comments are no events", async () => {
@@ -225,7 +230,7 @@ test("no event for gap_timeout is a timeout, and its silence is a gap; comments 
     "failed: timeout",
     "no event came for 150 ms (1 event had come), after it had answered 200",
   ]);
-  expect(polled.stream?.longestGapMs).toBeGreaterThanOrEqual(149);
+  expect(STREAM.of(polled.said)?.longestGapMs).toBeGreaterThanOrEqual(149);
 });
 
 test("the timeout of the poll holds for a stream that never falls silent", async () => {
@@ -330,7 +335,7 @@ test("assertions and values look at the last event, the first that counts, or th
     "failed: assertion",
     'answered 200, but "/delta" of the first event is "{"ok":", expected nothing',
   ]);
-  expect(polled.values).toEqual([{ name: "tokens", value: 7, isCredit: false }]);
+  expect(VALUES.of(polled.said)?.values).toEqual([{ name: "tokens", value: 7, isCredit: false }]);
 });
 
 const LONG = "x".repeat(20_000);
@@ -372,7 +377,7 @@ test.each([
       currency: "EUR",
       parts: [{ kind: "answer", of: "/usage", per: 1, units: 1, mostUnits: 100 }],
     };
-    expect((await poll(upstream, stream, { price })).cost?.units).toBe(units);
+    expect(COST.of((await poll(upstream, stream, { price })).said)?.units).toBe(units);
   },
 );
 

@@ -13,7 +13,8 @@ const DAY_MS = 24 * HOUR_MS;
 const CREDITS = [sampleValue()];
 
 function see(kept: KeptValues, atMs: number, value: number, name = "credits"): void {
-  kept.polled(samplePoll({ endedAtMs: atMs, values: [{ name, value, isCredit: true }] }));
+  const values = [{ name, value, isCredit: true }];
+  kept.polled(samplePoll({ endedAtMs: atMs, said: { values: { values, unreadable: [] } } }));
 }
 
 /** A poll a minute from the start until the end of the story. */
@@ -68,7 +69,8 @@ describe("what is known", () => {
     const kept = lived(HOUR_MS, () => -5);
     const at = (afterMs: number) => {
       const endedAtMs = START_MS + HOUR_MS + afterMs;
-      kept.polled(samplePoll({ endedAtMs, values: [], unreadable: [{ name: "credits", found: "null" }] }));
+      const unreadable = [{ name: "credits", found: "null" }];
+      kept.polled(samplePoll({ endedAtMs, said: { values: { values: [], unreadable } } }));
       return kept.read(CREDITS, MINUTE_MS, endedAtMs)[0];
     };
     expect(at(MINUTE_MS)).toMatchObject({ value: -5, isReadable: true });
@@ -86,9 +88,8 @@ describe("what is known", () => {
 
   test("that was never there is not readable from the first answer on", () => {
     const kept = new KeptValues();
-    kept.polled(
-      samplePoll({ endedAtMs: START_MS, values: [], unreadable: [{ name: "credits", found: undefined }] }),
-    );
+    const unreadable = [{ name: "credits", found: undefined }];
+    kept.polled(samplePoll({ endedAtMs: START_MS, said: { values: { values: [], unreadable } } }));
     expect(kept.read(CREDITS, MINUTE_MS, START_MS)[0]).toMatchObject({ isReadable: false, found: undefined });
   });
 
@@ -426,7 +427,7 @@ describe("a quota that the answers tell", () => {
     for (let afterMs = 0; afterMs <= hours * HOUR_MS; afterMs += 5 * MINUTE_MS) {
       const left = 1 - (anHour * afterMs) / HOUR_MS;
       const quotas = [{ quota: "1d" as const, left, refillsInMs: DAY_MS - afterMs }];
-      kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, quotas }));
+      kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, said: { quotas } }));
     }
     return kept;
   }
@@ -447,7 +448,7 @@ describe("a quota that the answers tell", () => {
         const quotas = [
           { quota: "1d" as const, left: 1 - (0.98 * today) / DAY_MS, refillsInMs: DAY_MS - today },
         ];
-        kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, quotas }));
+        kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, said: { quotas } }));
         expect(
           worstBurn(kept.quotas(everyMs, START_MS + afterMs)[0]?.burns ?? [])?.emptyAtMs,
         ).toBeUndefined();
@@ -460,7 +461,7 @@ describe("a quota that the answers tell", () => {
     const endAfter = (left: number): number | undefined => {
       const restored = new KeptValues([{ ...old, atMs: START_MS - DAY_MS, value: 0.98 }, old]);
       const quotas = [{ quota: "1d" as const, left, refillsInMs: 20 * HOUR_MS }];
-      restored.polled(samplePoll({ endedAtMs: START_MS + HOUR_MS, quotas }));
+      restored.polled(samplePoll({ endedAtMs: START_MS + HOUR_MS, said: { quotas } }));
       return worstBurn(restored.quotas(HOUR_MS, START_MS + HOUR_MS)[0]?.burns ?? [])?.emptyAtMs;
     };
     expect(endAfter(0.98)).toBeUndefined();
@@ -470,7 +471,8 @@ describe("a quota that the answers tell", () => {
   test("is not used up because one answer says so", () => {
     const kept = spent(0.02, 5);
     const at = START_MS + 5 * HOUR_MS + MINUTE_MS;
-    kept.polled(samplePoll({ endedAtMs: at, quotas: [{ quota: "1d", left: 0, refillsInMs: 19 * HOUR_MS }] }));
+    const quotas = [{ quota: "1d", left: 0, refillsInMs: 19 * HOUR_MS }];
+    kept.polled(samplePoll({ endedAtMs: at, said: { quotas } }));
     expect(worstBurn(kept.quotas(HOUR_MS, at)[0]?.burns ?? [])?.emptyAtMs).toBeUndefined();
   });
 
@@ -482,7 +484,7 @@ describe("a quota that the answers tell", () => {
     const restored = new KeptValues(kept.points("quota 1d").map((point) => ({ ...point, name: "quota 1d" })));
     expect(restored.quotas(MINUTE_MS, at)).toEqual([]);
     const quotas = [{ quota: "1d" as const, left: 0.49, refillsInMs: 12 * HOUR_MS }];
-    restored.polled(samplePoll({ endedAtMs: at + MINUTE_MS, quotas }));
+    restored.polled(samplePoll({ endedAtMs: at + MINUTE_MS, said: { quotas } }));
     expect(restored.quotas(MINUTE_MS, at + MINUTE_MS)[0]?.burns[0]?.perSecond).toBeCloseTo(0.1 / 3600, 6);
   });
 

@@ -44,7 +44,9 @@ export function worstForecasts(
     let worst = 0;
     for (let afterMs = 0; afterMs <= 2 * HOUR_MS; afterMs += everyMs) {
       const values = [{ name: "credits", value: at(afterMs, (polls += 1)), isCredit: true }];
-      kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, values }));
+      kept.polled(
+        samplePoll({ endedAtMs: START_MS + afterMs, said: { values: { values, unreadable: [] } } }),
+      );
       if (afterMs < HOUR_MS || polls % 4 !== 0) continue;
       judged += 1;
       const [read] = kept.read([sampleValue()], everyMs, START_MS + afterMs);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Announcement } from "../../../src/core/answer/announcement.ts";
+import type { Announcement } from "../../../src/core/poll/announcement.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
@@ -143,7 +143,7 @@ test("an announced end stands until an ok answer leaves it out", () => {
     endedAtMs: number,
     announcement?: Announcement,
     outcome: PollOutcome = { kind: "ok", reason: "" },
-  ): void => recordPoll(accounts, samplePoll({ endedAtMs, announcement, outcome }));
+  ): void => recordPoll(accounts, samplePoll({ endedAtMs, said: { announcement }, outcome }));
   polled(1_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
   polled(2_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
   expect(accounts.deprecatedAtMs).toBe(1_000);

@@ -149,11 +149,11 @@ test("an upstream that streams has its histograms from the start, and only what 
   const stream = { events: 3, bytes: 9, firstEventMs: 400, longestGapMs: 100 };
   const none = { ...stream, firstEventMs: undefined, longestGapMs: undefined };
   const accounts = accountsOf(
-    samplePoll({ stream }),
-    samplePoll({ stream: { ...stream, longestGapMs: undefined } }),
-    samplePoll({ outcome: outcomeOf("timeout"), stream }),
-    samplePoll({ outcome: outcomeOf("stream"), stream: none }),
-    samplePoll({ outcome: outcomeOf("suspended"), stream }),
+    samplePoll({ said: { stream } }),
+    samplePoll({ said: { stream: { ...stream, longestGapMs: undefined } } }),
+    samplePoll({ outcome: outcomeOf("timeout"), said: { stream } }),
+    samplePoll({ outcome: outcomeOf("stream"), said: { stream: none } }),
+    samplePoll({ outcome: outcomeOf("suspended"), said: { stream } }),
   );
   expect(counts(accounts)).toEqual([3, 2]);
   const shown = renderUpstream({ upstream, accounts });
@@ -239,7 +239,7 @@ test("an upstream has as many series as the page of metrics says", () => {
     );
     recordPoll(
       accounts,
-      samplePoll({ phasesMs, certificateExpiresAtMs: 1, malformedSignals: 1, ...changes }),
+      samplePoll({ phasesMs, certificateExpiresAtMs: 1, said: { advice: { malformed: 1 } }, ...changes }),
     );
   };
   for (let status = 100; status < 600; status += 1) poll({ head: { status, headers: [] } });

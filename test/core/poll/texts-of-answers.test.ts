@@ -1,7 +1,15 @@
+import { judgingOf } from "../../../src/app/judging.ts";
+import { ADVICE, type Advice } from "../../../src/core/advice/advice.ts";
+import type { Cost } from "../../../src/core/config/price.ts";
+import type { StreamMeasures } from "../../../src/core/exchange/stream.ts";
+import type { Announcement } from "../../../src/core/poll/announcement.ts";
+import type { Poll } from "../../../src/core/poll/poll.ts";
+import type { SeenQuota } from "../../../src/core/poll/quotas.ts";
+import type { SeenValues } from "../../../src/core/poll/values.ts";
 import { expect, test } from "vitest";
 import { SecretFinder } from "../../../src/adapters/secrets/finder.ts";
 import type { Observation } from "../../../src/core/exchange/exchange.ts";
-import { judge, type PollResult } from "../../../src/engine/poll/poll-once.ts";
+import { judge } from "../../../src/engine/poll/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 
 /** Where a value has a text that is not one of a few words of ours: each by its path. */
@@ -15,31 +23,43 @@ type TextsOf<Value, Path extends string = ""> = Value extends string
       ? { [Key in keyof Value & string]: TextsOf<Value[Key], `${Path}.${Key}`> }[keyof Value & string]
       : never;
 
+/** A poll with all that readers may have put into it. */
+type Told = Omit<Poll, "said"> & {
+  readonly said: {
+    readonly advice: Advice;
+    readonly announcement: Announcement;
+    readonly cost: Cost;
+    readonly quotas: readonly SeenQuota[];
+    readonly stream: StreamMeasures;
+    readonly values: SeenValues;
+  };
+};
+
 /** All texts that leave the judgement. One that is added here is in the answer below too, with a key in it. */
 type Known =
-  | ".poll.id"
-  | ".poll.detail"
-  | ".poll.excerpt"
-  | ".poll.head.headers[].name"
-  | ".poll.head.headers[].value"
+  | ".id"
+  | ".detail"
+  | ".excerpt"
+  | ".head.headers[].name"
+  | ".head.headers[].value"
   // Of the config.
-  | ".poll.cost.currency"
-  | ".poll.announcement.links[].target"
-  | ".poll.announcement.warning"
-  | ".poll.values[].name"
-  | ".poll.unreadable[].name"
-  | ".poll.unreadable[].found"
-  | ".advice.families[].key"
-  | ".advice.families[].unit"
-  | ".advice.families[].resource";
+  | ".said.cost.currency"
+  | ".said.announcement.links[].target"
+  | ".said.announcement.warning"
+  | ".said.values.values[].name"
+  | ".said.values.unreadable[].name"
+  | ".said.values.unreadable[].found"
+  | ".said.advice.families[].key"
+  | ".said.advice.families[].unit"
+  | ".said.advice.families[].resource";
 
 /** Fails to compile for a text that is not known here, and for one that is no more. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-const ALL_ARE_KNOWN: Same<TextsOf<PollResult>, Known> = true;
+const ALL_ARE_KNOWN: Same<TextsOf<Told>, Known> = true;
 
 const KEY = "test-key-5f0b2c7e91";
 
-function judged(status: number, headers: Readonly<Record<string, string>>, body: string): PollResult {
+function judged(status: number, headers: Readonly<Record<string, string>>, body: string): Poll {
   const finder = new SecretFinder([KEY]);
   const observation: Observation = {
     exchange: {
@@ -52,7 +72,8 @@ function judged(status: number, headers: Readonly<Record<string, string>>, body:
     certificateExpiresAtMs: undefined,
     withoutKeys: (text) => finder.hide(text),
   };
-  return judge(sampleUpstream({ requestIdHeaders: [`x-${KEY}`] }), observation, samplePollTimes());
+  const upstream = sampleUpstream({ requestIdHeaders: [`x-${KEY}`] });
+  return judge(upstream, observation, samplePollTimes(), judgingOf(upstream));
 }
 
 const TELLING = {
@@ -84,5 +105,5 @@ test.each([
   const all = JSON.stringify(result);
   for (let at = 0; at + 8 <= KEY.length; at += 1) expect(all).not.toContain(KEY.slice(at, at + 8));
   expect(all).not.toContain(Buffer.from(KEY).toString("base64").slice(0, 12));
-  expect(result.advice?.families.length).toBeGreaterThan(4);
+  expect(ADVICE.of(result.said)?.families.length).toBeGreaterThan(4);
 });

@@ -47,9 +47,7 @@ test("a poll is shown by what it met, without the answer's headers", () => {
     detail: "402 Payment Required",
     head: { status: 402, headers: [{ name: "set-cookie", bytes: 10 }] },
     excerpt: undefined,
-    announcement: undefined,
     certificateExpiresAtMs: undefined,
-    malformedSignals: 0,
   });
   expect(shown).toMatchObject({
     atMs: 1000,

@@ -44,7 +44,10 @@ async function leaveHistory(path: string): Promise<void> {
   for (let agoMs = LIVED_HOURS * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {
     const value = LEFT + (SPENT_AN_HOUR * agoMs) / HOUR_MS;
     const values = [{ name: "credit", value, isCredit: true }];
-    recordPoll(record, samplePoll({ endedAtMs: nowMs - agoMs, values }));
+    recordPoll(
+      record,
+      samplePoll({ endedAtMs: nowMs - agoMs, said: { values: { values, unreadable: [] } } }),
+    );
   }
   await store.close();
 }

@@ -45,7 +45,10 @@ async function leaveHistory(path: string): Promise<void> {
   const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);
   for (let agoMs = 30 * HOUR_MS; agoMs >= 0; agoMs -= HOUR_MS / 12) {
     const values = [{ name: "credit", value: 20 + (10 * agoMs) / HOUR_MS, isCredit: true }];
-    recordPoll(record, samplePoll({ endedAtMs: seenAtMs - agoMs, values }));
+    recordPoll(
+      record,
+      samplePoll({ endedAtMs: seenAtMs - agoMs, said: { values: { values, unreadable: [] } } }),
+    );
   }
   await store.close();
 }

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { opened } from "../../support/opened.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -71,6 +72,7 @@ export async function saturate(
     clock: systemClock,
     ledger,
     queue,
+    judgingOf,
     nextPollId: () => "poll",
     onBug,
   };

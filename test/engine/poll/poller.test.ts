@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
@@ -57,6 +58,7 @@ async function world(
     pauses,
     queue: new LeaseQueue(ledger, clock, onBug),
     recorder,
+    judgingOf,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
   });
@@ -490,7 +492,7 @@ test("a slot that one of several budgets held back says which one", async () => 
   };
   const probe = new FakeProbe(clock, () => observed(answered(200)));
   const queue = new LeaseQueue(ledger, clock, onBug);
-  const parts = { clock, ledger, queue, recorder, onBug, nextPollId: () => "p" };
+  const parts = { clock, ledger, queue, recorder, judgingOf, onBug, nextPollId: () => "p" };
   const poller = new Poller(upstream, probe, parts);
   await clock.advance(120_000);
   for (let slot = 0; slot < 3; slot += 1) {

@@ -1,3 +1,5 @@
+import { judgingOf } from "../../../src/app/judging.ts";
+import type { Poll } from "../../../src/core/poll/poll.ts";
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../src/core/exchange/exchange.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
@@ -5,7 +7,7 @@ import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
 
 const BODY = '{"error":{"message":"Incorrect API key provided: see our pages"}}';
 
-function polled(status: number, body = BODY): ReturnType<typeof judge>["poll"] {
+function polled(status: number, body = BODY): Poll {
   const exchange: Exchange = {
     kind: "answered",
     head: { status, reasonPhrase: "", headers: [] },
@@ -18,7 +20,8 @@ function polled(status: number, body = BODY): ReturnType<typeof judge>["poll"] {
     certificateExpiresAtMs: undefined,
     withoutKeys: (text: string) => text,
   };
-  return judge(sampleUpstream(), observation, samplePollTimes({ endedAtMs: 1 })).poll;
+  const upstream = sampleUpstream();
+  return judge(upstream, observation, samplePollTimes({ endedAtMs: 1 }), judgingOf(upstream));
 }
 
 test.each([401, 403, 400, 200])("nothing of the body of a %i that rejects our key is kept", (status) => {

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { expect, test } from "vitest";
 
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
@@ -43,6 +44,7 @@ async function pollsAfter(
     ledger: new LocalLedger(config, clock),
     triggers: virtualTriggers(clock),
     recorderOf: () => new StoryRecorder(),
+    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
@@ -33,6 +34,7 @@ function started(changes: Partial<Upstream>, answersInMs: number, clock = new Vi
     ledger: new LocalLedger(config, clock),
     triggers: virtualTriggers(clock),
     recorderOf: () => recorder,
+    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

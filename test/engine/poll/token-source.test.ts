@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
@@ -126,7 +127,7 @@ class World {
     const probe = new TokenProbe(source.forUpstream(), this.clock, answer);
     const recorder = new StoryRecorder();
     const { clock, ledger, queue, onBug } = this;
-    const parts = { clock, ledger, queue, recorder, onBug };
+    const parts = { clock, ledger, queue, recorder, judgingOf, onBug };
     const nextPollId = (): string => `p${(this.#polls += 1)}`;
     return { poller: new Poller(sampleUpstream(changes), probe, { ...parts, nextPollId }), recorder, probe };
   }

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { expect, test } from "vitest";
 
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
@@ -42,6 +43,7 @@ async function seen(
       queue,
       recorder,
       onBug,
+      judgingOf,
       nextPollId: () => "p",
     };
     return { upstream, recorder, poller: new Poller(upstream, probe, parts) };

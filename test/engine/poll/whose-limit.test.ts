@@ -3,6 +3,8 @@
  * alone, who counts here by itself, and says nothing of it.
  */
 
+import { judgingOf } from "../../../src/app/judging.ts";
+import { ADVICE } from "../../../src/core/advice/advice.ts";
 import { expect, test } from "vitest";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
@@ -57,7 +59,7 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
       const isRefused = counts(by) && counted.length >= perMinute;
       requests.push({ by, atMs, isRefused });
       decision.lease.settle("answered");
-      const { advice } = judge(
+      const { said } = judge(
         upstream,
         {
           exchange: {
@@ -75,7 +77,9 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
           certificateExpiresAtMs: undefined,
         },
         samplePollTimes({ sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow() }),
+        judgingOf(upstream),
       );
+      const advice = ADVICE.of(said);
       if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
     }
     await clock.advance(STEP_MS);

@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Observation } from "../../../src/core/exchange/exchange.ts";
@@ -50,6 +51,7 @@ export class Life {
       ledger: this.#ledger,
       triggers: virtualTriggers(clock),
       recorderOf: ({ name }) => this.tallyOf(name),
+      judgingOf,
       nextPollId: () => String((this.#polls += 1)),
       onBug: (error) => {
         if (!(error instanceof WeatherBug)) parts.onViolation("bug", String(error));

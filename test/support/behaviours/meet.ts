@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { opened } from "../opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openProbe } from "../../../src/adapters/undici/probe.ts";
@@ -28,7 +29,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   const observation = await probe.poll(new AbortController().signal);
   await probe.close();
   const times = samplePollTimes({ sentAtMs, endedAtMs: systemClock.wallNow() });
-  return judge(upstream, observation, times).poll;
+  return judge(upstream, observation, times, judgingOf(upstream));
 }
 
 function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {

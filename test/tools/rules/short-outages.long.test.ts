@@ -1,3 +1,4 @@
+import { judgingOf } from "../../../src/app/judging.ts";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
@@ -69,6 +70,7 @@ async function seen(
         changes.get(name)?.push({ atMs: event.atMs, up: event.to === "down" ? 0 : 1 });
       },
     }),
+    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

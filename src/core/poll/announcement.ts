@@ -5,6 +5,7 @@ import type { Headers, WithoutKeys } from "../exchange/exchange.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
+import { type Reader, reader } from "./reader.ts";
 
 const ANNOUNCED_RELATIONS = ["deprecation", "sunset", "successor-version"] as const;
 export type AnnouncedRelation = (typeof ANNOUNCED_RELATIONS)[number];
@@ -22,6 +23,11 @@ export type Announcement = {
   /** `Warning: 299` brings a text for people. */
   readonly warning: string | undefined;
 };
+
+export const ANNOUNCEMENT: Reader<Announcement> = reader("announcement", ({ observation, endedAtMs }) => {
+  const { exchange, withoutKeys } = observation;
+  return exchange.head && readAnnouncement(exchange.head.headers, endedAtMs, withoutKeys);
+});
 
 /** Undefined where the answer announces nothing, as nearly all do. */
 export function readAnnouncement(

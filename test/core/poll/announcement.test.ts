@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, oneof, property, string, tuple } from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { readAnnouncement } from "../../../src/core/answer/announcement.ts";
+import { readAnnouncement } from "../../../src/core/poll/announcement.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 const MAY_MS = Date.UTC(2027, 4, 1);
