@@ -4,7 +4,7 @@ import { variablesInRequest } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { RequestBody, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
-import { isList, isObject } from "../core/exchange/json-value.ts";
+import { isList, isObject } from "../core/text/json.ts";
 
 type FilledRequest = {
   readonly url: string;

@@ -9,7 +9,7 @@ import {
   type PollOfColumn,
 } from "../../core/status/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
-import { count, number, oneOf, readRows, type Row, whole } from "../../core/exchange/rows.ts";
+import { count, number, oneOf, readRows, type Row, whole } from "../../core/text/rows.ts";
 import { bucketOf } from "./tables.ts";
 
 /** What a plot needs of a poll, and no more. */

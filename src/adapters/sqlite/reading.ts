@@ -11,7 +11,7 @@ import type { PollStatus } from "../../core/status/status.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readBeside } from "./quiet-file.ts";
-import { readRows, type Row, text } from "../../core/exchange/rows.ts";
+import { readRows, type Row, text } from "../../core/text/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import {
   bucketOf,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { isList } from "../../core/exchange/json-value.ts";
+import { isList } from "../../core/text/json.ts";
 import type { Period } from "../../core/report/period.ts";
 import {
   FIGURES,
@@ -12,7 +12,7 @@ import {
 } from "../../core/report/report.ts";
 import { DAY_MS, hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
-import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
+import { count, number, readRows, type Row, text, whole } from "../../core/text/rows.ts";
 import { newestVersion, versionOf } from "./schema.ts";
 import { closedWhere, DAY_SUMS, evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";

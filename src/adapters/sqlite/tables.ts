@@ -27,7 +27,7 @@ import {
   type Row,
   text,
   whole,
-} from "../../core/exchange/rows.ts";
+} from "../../core/text/rows.ts";
 
 const ORIGINS = ["schedule", "confirm", "first"] as const;
 

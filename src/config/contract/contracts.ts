@@ -2,7 +2,7 @@
 
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
 import type { Contract } from "../../core/config/config.ts";
-import { isList, isObject } from "../../core/exchange/json-value.ts";
+import { isList, isObject } from "../../core/text/json.ts";
 import type { Broken, Checks } from "../../core/poll/checks.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { alternativesInWords, ruleInWords } from "./words.ts";

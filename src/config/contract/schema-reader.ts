@@ -1,7 +1,7 @@
 /** Reads JSON Schemas: what is wrong with one, each fault with its place. What is not known is refused, never left out. */
 
 import type { Schema } from "@cfworker/json-schema";
-import { isList, isObject } from "../../core/exchange/json-value.ts";
+import { isList, isObject } from "../../core/text/json.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { wordSet } from "../../core/text/word-set.ts";
 import { DRAFT, isInner, type Known, stepsOf, writtenOf } from "./contracts.ts";

@@ -1,7 +1,6 @@
 import {
   counted,
   existenceInWords,
-  isList,
   JSON_TYPES,
   type JsonType,
   numberInWords,
@@ -9,6 +8,7 @@ import {
   typesInWords,
   valuesInWords,
 } from "../../core/exchange/json-value.ts";
+import { isList } from "../../core/text/json.ts";
 
 const SIZES: Readonly<Record<string, readonly [whole: string, part: string]>> = {
   Length: ["a text", "character"],

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isObject } from "../../core/exchange/json-value.ts";
+import { isObject } from "../../core/text/json.ts";
 import { listing } from "../../core/text/listing.ts";
 import { didYouMean } from "../read/wording.ts";
 import { NAME_PATTERN, matching } from "./leaves.ts";

@@ -1,6 +1,6 @@
 import type { Moment } from "../time/moment.ts";
 import { DAY_MS, SECOND_MS } from "../time/duration.ts";
-import { count, listOf, number, objectOf, oneOf, optional, type Row, text } from "../exchange/rows.ts";
+import { count, listOf, number, objectOf, oneOf, optional, type Row, text } from "../text/rows.ts";
 import { type LearnedWindow, LESSONS } from "./learned-windows.ts";
 
 /** At most so many requests in a window of that length, until then. */

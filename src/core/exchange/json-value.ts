@@ -1,16 +1,10 @@
 /** The kinds of JSON values, and words for what is expected of one. */
 
+import { isList, isObject } from "../text/json.ts";
+
 export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
 export type JsonScalar = string | number | boolean;
 export type JsonType = (typeof JSON_TYPES)[number];
-
-export function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 type TypeRow = { readonly words: string; readonly fits: (value: unknown) => boolean };
 

@@ -4,7 +4,8 @@ import { EVENT_CHARS } from "./bounds.ts";
 import { EventReader, type StreamEvent, type StreamFormat } from "./event-reader.ts";
 import { parseJson } from "./json-body.ts";
 import { valueAt } from "./json-pointer.ts";
-import { isObject, type JsonScalar } from "./json-value.ts";
+import type { JsonScalar } from "./json-value.ts";
+import { isObject } from "../text/json.ts";
 
 /** What the config says of it. */
 export type Stream = {

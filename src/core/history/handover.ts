@@ -14,11 +14,12 @@ import {
   objectOf,
   oneOf,
   optional,
+  readOne,
   readRows,
   Row,
   text,
   whole,
-} from "../exchange/rows.ts";
+} from "../text/rows.ts";
 import { isOpen, notifiedIn } from "../notify/transitions.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import type { SeenBefore } from "./incidents.ts";
@@ -88,10 +89,10 @@ export function readFacts(
   facts: unknown,
   wallMs: number,
 ): (Handover & { readonly atMs: number }) | undefined {
-  const [read] = readRows([facts], (row) => ({
-    atMs: row.get("atMs", number),
-    rows: row.get("rows", listOf(writtenIn)),
-  }));
+  const read = readOne(
+    facts,
+    objectOf((row) => ({ atMs: row.get("atMs", number), rows: row.get("rows", listOf(writtenIn)) })),
+  );
   if (read === undefined) return undefined;
   const { atMs, rows } = read;
   const byMs = wallMs - atMs;

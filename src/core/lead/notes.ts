@@ -5,7 +5,18 @@
  * start silences all for ever.
  */
 
-import { fieldsIn, isObject } from "./record.ts";
+import {
+  count,
+  exactly,
+  json,
+  listOf,
+  number,
+  objectOf,
+  optional,
+  readOne,
+  type Row,
+  text,
+} from "../text/rows.ts";
 import type { Reading } from "./register.ts";
 
 export type BudgetTerms = {
@@ -20,14 +31,14 @@ export type BudgetTerms = {
 
 type Terms = Pick<BudgetTerms, "digest" | "wholeMs">;
 
-export type Row = {
+export type BudgetRow = {
   /** By which it may have been polled last. */
   readonly terms: Terms | undefined;
   /** Nobody polls it. After this time it may be, by whoever has the terms of this digest. */
   readonly rest: { readonly leftMs: number; readonly digest: string } | undefined;
 };
 
-export type Rows = ReadonlyMap<string, Row>;
+export type Rows = ReadonlyMap<string, BudgetRow>;
 
 type Noted = { readonly n: string; readonly rows: Rows; readonly facts: unknown };
 
@@ -96,7 +107,12 @@ export function changedStarts(
 }
 
 /** `longMs`: what is shorter need not be shortened. */
-export function rowOf(start: Start, leases: LastLeases | undefined, longMs: number, monoMs: number): Row {
+export function rowOf(
+  start: Start,
+  leases: LastLeases | undefined,
+  longMs: number,
+  monoMs: number,
+): BudgetRow {
   const { terms, atMs, coldMs, before, mixedUntilMs } = start;
   const { budget, digest, wholeMs } = terms;
   const isWaiting = atMs > monoMs;
@@ -111,12 +127,12 @@ export function rowOf(start: Start, leases: LastLeases | undefined, longMs: numb
   return { ...row, rest: { leftMs, digest } };
 }
 
-export function isSameRow(one: Row | undefined, other: Row): boolean {
+export function isSameRow(one: BudgetRow | undefined, other: BudgetRow): boolean {
   return one?.terms?.digest === other.terms?.digest && one?.rest?.digest === other.rest?.digest;
 }
 
 /** Whether it is noted that this budget is polled by these terms. */
-export function isPolled(row: Row | undefined, { digest }: BudgetTerms): boolean {
+export function isPolled(row: BudgetRow | undefined, { digest }: BudgetTerms): boolean {
   const noted = row?.rest === undefined ? row?.terms?.digest : undefined;
   return noted === digest || noted === digest + MIXED;
 }
@@ -125,38 +141,36 @@ const FORMAT = 1;
 
 /** Budgets of the same terms are many, so their terms are written once. */
 export function notesText(n: string, rows: Rows, facts: unknown): string {
-  const table = new Map<string, Terms>();
-  const indexOf = (terms: Terms): number => {
-    const key = `${terms.wholeMs} ${terms.digest}`;
-    if (!table.has(key)) table.set(key, terms);
-    return [...table.keys()].indexOf(key);
-  };
-  const budgets = [...rows].map(([budget, { terms, rest }]) => [
+  const terms = new Map([...rows.values()].map((row) => [keyOf(row.terms), row.terms]));
+  const places = new Map([...terms.keys()].map((key, place) => [key, place]));
+  const budgets = [...rows].map(([budget, row]) => [
     budget,
-    terms === undefined ? null : indexOf(terms),
-    ...(rest === undefined ? [] : [Math.ceil(rest.leftMs), rest.digest]),
+    places.get(keyOf(row.terms)),
+    ...(row.rest === undefined ? [] : [Math.ceil(row.rest.leftMs), row.rest.digest]),
   ]);
-  return JSON.stringify({ format: FORMAT, n, budgets, terms: [...table.values()], facts });
+  return JSON.stringify({ format: FORMAT, n, budgets, terms: [...terms.values()], facts });
 }
 
-function notedIn(text: string | undefined): Noted | "foreign" | undefined {
-  if (text === undefined) return undefined;
-  const { n, budgets, terms, facts } = fieldsIn(text, FORMAT) ?? {};
-  if (typeof n !== "string" || !Array.isArray(budgets) || !Array.isArray(terms)) return "foreign";
-  const table = terms.map((each: unknown) => termsIn(each));
-  const rows = new Map<string, Row>();
-  for (const each of budgets as readonly unknown[]) {
-    if (!Array.isArray(each)) return "foreign";
-    const [budget, index, leftMs, digest]: readonly unknown[] = each;
-    if (typeof budget !== "string") return "foreign";
-    const rest = typeof leftMs === "number" && typeof digest === "string" ? { leftMs, digest } : undefined;
-    rows.set(budget, { terms: typeof index === "number" ? table[index] : undefined, rest });
-  }
-  return { n, rows, facts };
+function keyOf(terms: Terms | undefined): string {
+  return `${terms?.wholeMs} ${terms?.digest}`;
 }
 
-function termsIn(value: unknown): Terms | undefined {
-  if (!isObject(value)) return undefined;
-  const { digest, wholeMs } = value;
-  return typeof digest === "string" && typeof wholeMs === "number" ? { digest, wholeMs } : undefined;
+function notedIn(value: string | undefined): Noted | "foreign" | undefined {
+  return value === undefined ? undefined : (readOne(value, json(notesIn)) ?? "foreign");
+}
+
+function notesIn(notes: Row): Noted {
+  notes.get("format", exactly(FORMAT));
+  const table = notes.get("terms", listOf(optional(objectOf(termsIn))));
+  const budgetIn = (stored: unknown): readonly [budget: string, row: BudgetRow] => {
+    const [budget, place, leftMs, digest] = listOf((each: unknown) => each)(stored);
+    const rest = digest === undefined ? undefined : { leftMs: number(leftMs), digest: text(digest) };
+    return [text(budget), { terms: table[count(place)], rest }];
+  };
+  const rows = new Map(notes.get("budgets", listOf(budgetIn)));
+  return { n: notes.get("n", text), rows, facts: notes.get("facts", (facts) => facts) };
+}
+
+function termsIn(row: Row): Terms {
+  return { digest: row.get("digest", text), wholeMs: row.get("wholeMs", number) };
 }

@@ -1,3 +1,5 @@
+import { count, exactly, flag, json, optional, readOne, type Row, text, wholeFrom } from "../text/rows.ts";
+
 /** What stands in the lock: who leads, or that nobody does. */
 export type LockRecord = {
   /** Of one process, and random, as two may have one name. Null: nobody's. */
@@ -29,33 +31,23 @@ export function lockText(record: LockRecord, person: LockPerson): string {
 /** `foreign`: not ours, or written by a newer version. Undefined: nothing stands there. */
 export type SeenRecord = (LockRecord & { readonly person?: LockPerson }) | "foreign" | undefined;
 
-export function lockRecordIn(text: string | undefined): SeenRecord {
-  if (text === undefined) return undefined;
-  const { life, term, n, ttlMs, isFree, name, url, digest, sinceWallMs } = fieldsIn(text, FORMAT) ?? {};
-  if (life !== null && typeof life !== "string") return "foreign";
-  if (!isCount(term) || typeof n !== "string" || typeof isFree !== "boolean") return "foreign";
-  if (!isCount(ttlMs) || ttlMs < 1 || ttlMs > LONGEST_TTL_MS) return "foreign";
-  if (typeof name !== "string" || typeof digest !== "string" || !isCount(sinceWallMs)) return "foreign";
-  const at = typeof url === "string" ? url : undefined;
-  return { life, term, n, ttlMs, isFree, person: { name, url: at, digest, sinceWallMs } };
+export function lockRecordIn(value: string | undefined): SeenRecord {
+  return value === undefined ? undefined : (readOne(value, json(recordIn)) ?? "foreign");
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-/** Of a JSON object of this format. */
-export function fieldsIn(text: string, format: number): Readonly<Record<string, unknown>> | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
-  return value["format"] === format ? value : undefined;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function recordIn(row: Row): LockRecord & { readonly person: LockPerson } {
+  row.get("format", exactly(FORMAT));
+  return {
+    life: row.get("life", optional(text)) ?? null,
+    term: row.get("term", count),
+    n: row.get("n", text),
+    ttlMs: row.get("ttlMs", wholeFrom(1, LONGEST_TTL_MS)),
+    isFree: row.get("isFree", flag),
+    person: {
+      name: row.get("name", text),
+      url: row.get("url", optional(text)),
+      digest: row.get("digest", text),
+      sinceWallMs: row.get("sinceWallMs", count),
+    },
+  };
 }

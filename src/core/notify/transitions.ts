@@ -6,7 +6,7 @@
 
 import type { ReceiverEvent } from "../config/config.ts";
 import { type Side, SIDES } from "../exchange/reasons.ts";
-import { number, oneOf, optional, type Row, text } from "../exchange/rows.ts";
+import { number, oneOf, optional, type Row, text } from "../text/rows.ts";
 import { ALERT_KINDS, type AlertKind, isForGood } from "./alert.ts";
 
 export type State =

@@ -3,7 +3,7 @@
 import { TOKEN_CHARS } from "../exchange/bounds.ts";
 import type { Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
-import { isObject } from "../exchange/json-value.ts";
+import { isObject } from "../text/json.ts";
 import type { TokenFailure } from "./ports.ts";
 import { DAY_MS } from "../time/duration.ts";
 

@@ -1,7 +1,7 @@
 /** A status of 200 around a failure: `{"error": {…}}`, `{"success": false, …}`, `{"meta": {"status": "failure", …}}`. */
 
 import type { AnswerHead } from "../exchange/exchange.ts";
-import { isList, isObject } from "../exchange/json-value.ts";
+import { isList, isObject } from "../text/json.ts";
 import { remembered } from "../text/remembered.ts";
 import { wordSet } from "../text/word-set.ts";
 import { type Facts, LONGEST_CODE } from "./facts.ts";

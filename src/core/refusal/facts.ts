@@ -9,7 +9,7 @@ import {
   REFUSAL_VALUES,
   SMALL_BODY_BYTES,
 } from "../exchange/bounds.ts";
-import { isList } from "../exchange/json-value.ts";
+import { isList } from "../text/json.ts";
 import { remembered } from "../text/remembered.ts";
 import { wordSet } from "../text/word-set.ts";
 import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";

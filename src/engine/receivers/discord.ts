@@ -1,6 +1,6 @@
 import { capText } from "../../core/text/escape.ts";
 import { HOUR_MS } from "../../core/time/duration.ts";
-import { isObject } from "../../core/exchange/json-value.ts";
+import { isObject } from "../../core/text/json.ts";
 import { type Kind, msOf, post, textOf } from "./kind.ts";
 
 /** A message has at most 2,000 characters. */

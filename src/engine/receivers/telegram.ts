@@ -1,4 +1,4 @@
-import { isObject } from "../../core/exchange/json-value.ts";
+import { isObject } from "../../core/text/json.ts";
 import { capText } from "../../core/text/escape.ts";
 import { type Kind, msOf, post, textOf } from "./kind.ts";
 

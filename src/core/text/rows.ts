@@ -1,4 +1,4 @@
-import { isList, isObject } from "./json-value.ts";
+import { isList, isObject } from "./json.ts";
 
 /** A value that we would never write. */
 class Misfit extends Error {}
@@ -21,6 +21,11 @@ export function readRows<Read>(rows: readonly unknown[], read: (row: Row) => Rea
   });
 }
 
+/** Undefined for what we would never write. */
+export function readOne<Read>(stored: unknown, check: Check<Read>): Read | undefined {
+  return readRows([{ stored }], (row) => row.get("stored", check))[0];
+}
+
 /** A row of a table, or an object in JSON. */
 export class Row {
   readonly #fields: Readonly<Record<string, unknown>>;
@@ -41,7 +46,11 @@ export const number: Check<number> = (stored) =>
 
 export const whole: Check<number> = (stored) => (Number.isSafeInteger(stored) ? number(stored) : misfit());
 
-export const count: Check<number> = (stored) => (whole(stored) >= 0 ? whole(stored) : misfit());
+export const count: Check<number> = wholeFrom(0, Number.MAX_SAFE_INTEGER);
+
+export function wholeFrom(least: number, most: number): Check<number> {
+  return (stored) => (whole(stored) >= least && whole(stored) <= most ? whole(stored) : misfit());
+}
 
 export const flag: Check<boolean> = (stored) => (typeof stored === "boolean" ? stored : misfit());
 

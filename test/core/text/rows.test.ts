@@ -12,7 +12,7 @@ import {
   type Row,
   text,
   whole,
-} from "../../../src/core/exchange/rows.ts";
+} from "../../../src/core/text/rows.ts";
 
 const PHASES = ["dns", "connect"] as const;
 const EMPTY = '{"phases":{},"headers":[]}';
