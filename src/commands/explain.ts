@@ -2,21 +2,22 @@ import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { lazyChecks } from "../config/checks.ts";
 import { concernOf, type Draw, drawsOn, WHY } from "../core/budget/concern.ts";
-import type { Advice } from "../core/advice/advice.ts";
+import { ADVICE, type Advice } from "../core/advice/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../core/advice/limits.ts";
 import type { Expectation, Upstream } from "../core/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { type Stream, StreamFold } from "../core/exchange/stream.ts";
 import type { Checks } from "../core/poll/checks.ts";
-import { judgeExchange } from "../core/poll/classify.ts";
-import { readValues, type SeenValues } from "../core/poll/values.ts";
+import { Answer } from "../core/poll/answer.ts";
+import { judgeAnswer } from "../core/poll/judging.ts";
+import { type SeenValues, VALUES } from "../core/poll/values.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { listing } from "../core/text/listing.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
 import { fileProblem } from "../files/regular-file.ts";
-import { adviceIn } from "../engine/poll/advice-in.ts";
+import { judgingOf } from "../app/judging.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { valueLines } from "./probe.ts";
 
@@ -78,15 +79,15 @@ async function read(file: string, err: (text: string) => void): Promise<Uint8Arr
 }
 
 type Answered = Extract<Exchange, { readonly kind: "answered" }>;
-type Answer = { readonly head: AnswerHead; readonly body: Uint8Array };
+type Saved = { readonly head: AnswerHead; readonly body: Uint8Array };
 
 /** A status line, headers and an empty line. */
 const HEAD = /HTTP\/\d(?:\.\d)? (\d{3})(?: (.*))?(?:\r?\n|$)((?:.+(?:\r?\n|$))*)(?:\r?\n)?/y;
 
 /** The last answer of the file: before it, a proxy, a 100 or a redirect may have answered. */
-function parseAnswer(bytes: Uint8Array): Answer | undefined {
+function parseAnswer(bytes: Uint8Array): Saved | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-  let answer: Answer | undefined;
+  let answer: Saved | undefined;
   HEAD.lastIndex = 0;
   for (let found = HEAD.exec(text); found !== null; found = HEAD.exec(text)) {
     const [, status, reasonPhrase = "", lines = ""] = found;
@@ -100,7 +101,7 @@ function parseAnswer(bytes: Uint8Array): Answer | undefined {
 }
 
 /** With `--compressed`, curl has decoded it already, and leaves the header. */
-function decoded({ head, body }: Answer): Uint8Array {
+function decoded({ head, body }: Saved): Uint8Array {
   const result = decodeBody(body, headerValue(head.headers, "content-encoding"), USUAL.maxBodyBytes);
   return result.kind === "decoded" ? result.body : body;
 }
@@ -130,18 +131,26 @@ type Explanation = Partial<SeenValues> & {
 };
 
 function explanationOf(
-  { head, body }: Answer,
-  { expect, values, stream, draws = [] }: Expected,
+  { head, body }: Saved,
+  { draws = [], ...asked }: Expected,
   wallNowMs: number,
   checks: Checks,
 ): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
-  const exchange = { kind: "answered", head, ...readAs(stream, body) } as const;
-  const told = adviceIn(head, atMs, String);
-  const { outcome, detail, words, advice, json } = judgeExchange(exchange, expect, told, String, checks);
+  const exchange = { kind: "answered", head, ...readAs(asked.stream, body) } as const;
+  const observation = {
+    exchange,
+    durationMs: 0,
+    phasesMs: {},
+    certificateExpiresAtMs: undefined,
+    withoutKeys: String,
+  };
+  const answer = new Answer(asked, observation, atMs);
+  const { outcome, detail, words, said } = judgeAnswer(answer, judgingOf(asked, checks));
+  const advice = ADVICE.of(said);
   return {
-    ...(values && readValues(values, outcome, head, json, String)),
+    ...VALUES.of(said),
     status: head.status,
     outcome: outcome.kind,
     reason: outcome.reason,

@@ -62,3 +62,8 @@ function endOfString(text: string, from: number): number {
   }
   return text.length;
 }
+
+/** Undefined where it is no JSON. */
+export function contentOf(body: JsonBody): unknown {
+  return body.kind === "json" ? body.value : undefined;
+}

@@ -24,10 +24,9 @@ export type Announcement = {
   readonly warning: string | undefined;
 };
 
-export const ANNOUNCEMENT: Reader<Announcement> = reader("announcement", ({ observation, endedAtMs }) => {
-  const { exchange, withoutKeys } = observation;
-  return exchange.head && readAnnouncement(exchange.head.headers, endedAtMs, withoutKeys);
-});
+export const ANNOUNCEMENT: Reader<Announcement> = reader("announcement", ({ answer }) =>
+  readAnnouncement(answer.head.headers, answer.endedAtMs, answer.withoutKeys),
+);
 
 /** Undefined where the answer announces nothing, as nearly all do. */
 export function readAnnouncement(

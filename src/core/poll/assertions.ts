@@ -12,10 +12,14 @@ import {
   typesInWords,
   valuesInWords,
 } from "../exchange/json-value.ts";
+import { contentOf } from "../exchange/json-body.ts";
 import { pointerTo, valueAt } from "../exchange/json-pointer.ts";
 import type { Part } from "../exchange/stream.ts";
 import { oneLine } from "../text/escape.ts";
+import type { Answer } from "./answer.ts";
 import type { Broken, Checks } from "./checks.ts";
+import { hasNoContent } from "./classify.ts";
+import { type Judge, judgement } from "./judging.ts";
 
 const MOST_SHOWN_CHARACTERS = 60;
 const MOST_PATH_CHARACTERS = 120;
@@ -26,17 +30,25 @@ export function needsChecks({ body = [], headers = [] }: Pick<Expectation, "body
   return body.some(({ jsonSchema }) => jsonSchema !== undefined);
 }
 
-/** What is looked at: all of an answer, or a part of a stream. */
-export type Looks = {
-  readonly json: (of?: Part) => unknown;
-  /** What is not UTF-8 is replaced. */
-  readonly text: (of?: Part) => string;
-};
+/** An answer that says nothing else than its operator asserts. */
+export function expectationsBy(checks: Checks): Judge {
+  return (answer) => {
+    const { asked, head, withoutKeys } = answer;
+    const { headers, body } = asked.expect;
+    const unmet =
+      (headers && unmetInHeaders(headers, head.headers, checks)) ??
+      (body === undefined || hasNoContent(answer)
+        ? undefined
+        : unmetInBody(body, answer, withoutKeys, checks));
+    if (unmet === undefined) return undefined;
+    return judgement("assertion", oneLine(`answered ${head.status}, but ${unmet}`));
+  };
+}
 
 /** Undefined where all of it holds. Without JSON, only assertions of the whole text make sense. */
-export function unmetInBody(
+function unmetInBody(
   assertions: readonly BodyAssertion[],
-  { json, text }: Looks,
+  answer: Pick<Answer, "json" | "text">,
   withoutKeys: WithoutKeys,
   checks: Checks,
 ): string | undefined {
@@ -44,7 +56,7 @@ export function unmetInBody(
     const { path, of, isCredit, jsonSchema } = assertion;
     const found = (what: unknown): string =>
       isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
-    const value = path === undefined ? text(of) : valueAt(json(of), path);
+    const value = path === undefined ? answer.text(of) : valueAt(contentOf(answer.json(of)), path);
     if (jsonSchema !== undefined) {
       const unmet = unmetBySchema(assertion, value, { found, withoutKeys, checks });
       if (unmet !== undefined) return unmet;
@@ -98,7 +110,7 @@ function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly string
 }
 
 /** The value of a header may be a session or a key, so it is never shown. */
-export function unmetInHeaders(
+function unmetInHeaders(
   assertions: readonly HeaderAssertion[],
   headers: Headers,
   checks: Checks,

@@ -1,6 +1,6 @@
 import { type Cost, mostOf, type Price, type PricePart } from "../config/price.ts";
 import { type Exchange, wasSent } from "../exchange/exchange.ts";
-import type { JsonBody } from "../exchange/json-body.ts";
+import { contentOf, type JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
 import { type Reader, reader } from "./reader.ts";
 import { numberIn } from "./values.ts";
@@ -8,11 +8,11 @@ import { numberIn } from "./values.ts";
 /** One answer charges no more than this, or a sum would no longer be exact. */
 const MOST_UNITS = 1e15;
 
-export const COST: Reader<Cost> = reader("cost", ({ upstream: { price }, observation: { exchange }, json }) =>
-  price === undefined || !wasSent(exchange)
-    ? undefined
-    : costOf(price, tellsCost(exchange) ? json : NOTHING_SAID),
-);
+export const COST: Reader<Cost> = reader("cost", ({ answer }) => {
+  const { asked, exchange } = answer;
+  if (asked.price === undefined || !wasSent(exchange)) return undefined;
+  return costOf(asked.price, tellsCost(exchange) ? () => answer.json() : NOTHING_SAID);
+});
 
 const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
 
@@ -35,7 +35,6 @@ export function costOf(price: Price, json: () => JsonBody): Cost {
 
 function chargeOf(part: PricePart, json: () => JsonBody): number {
   if (part.kind === "request") return part.units;
-  const body = json();
-  const used = body.kind === "json" ? numberIn(valueAt(body.value, part.of)) : undefined;
+  const used = numberIn(valueAt(contentOf(json()), part.of));
   return used === undefined || used < 0 ? part.mostUnits : Math.ceil((used * part.units) / part.per);
 }

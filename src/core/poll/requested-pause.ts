@@ -1,10 +1,12 @@
 /** An answer asks for a pause: for how long, and of whom, is known once it is known what the answer means. */
 
-import type { Advice, Pause, ToldByHeaders } from "../advice/advice.ts";
+import { ADVICE, type Advice, type Pause, type ToldByHeaders } from "../advice/advice.ts";
 import { longerWait, type AskedWait } from "../advice/retry-after.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Facts } from "../refusal/facts.ts";
 import { readTimeFields, readTimesInWords } from "../refusal/waits.ts";
+import type { Look } from "./answer.ts";
+import type { Reader } from "./reader.ts";
 
 /** Somebody adds credit at any moment, and to look costs nothing: so neither the budget's own back-off nor an hour. */
 const CREDIT_PAUSE: Pause = { scope: "budget", forMs: 300_000, source: "credit_spent" };
@@ -12,14 +14,21 @@ const CREDIT_PAUSE: Pause = { scope: "budget", forMs: 300_000, source: "credit_s
 /** A refusal with less than this part of a limit left is about that limit, even if it was counted in other units. */
 const NEARLY_SPENT = 0.01;
 
+/** Nothing where no head came. */
+export function adviceBy(told: Look<ToldByHeaders | undefined>, facts: Look<Facts>): Reader<Advice> {
+  return {
+    ...ADVICE,
+    read: ({ answer, outcome }) => {
+      const inHeaders = told(answer);
+      return inHeaders && withRequestedPause(inHeaders, outcome, () => facts(answer));
+    },
+  };
+}
+
 /**
  * Adds the pause that an answer asks for: whoever says when is not asked before.
  */
-export function withRequestedPause(
-  inHeaders: ToldByHeaders,
-  outcome: PollOutcome,
-  facts: () => Facts,
-): Advice {
+function withRequestedPause(inHeaders: ToldByHeaders, outcome: PollOutcome, facts: () => Facts): Advice {
   const { status, advice, isHeldBack } = inHeaders;
   if (outcome.kind === "ok" && !isHeldBack) return { ...advice, throttled: false };
   const asked = askedWait(inHeaders, outcome, facts);

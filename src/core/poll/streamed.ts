@@ -1,5 +1,45 @@
-import type { StreamMeasures } from "../exchange/stream.ts";
+/** An answer that comes as a stream of events. */
+
+import { counted } from "../exchange/json-value.ts";
+import type { StreamMeasures, StreamRead } from "../exchange/stream.ts";
+import type { Answer } from "./answer.ts";
+import { hasNoContent } from "./classify.ts";
+import { type Judge, judgement, type Remark } from "./judging.ts";
 import { type Reader, reader } from "./reader.ts";
 
 /** Nothing where no stream began. */
-export const STREAM: Reader<StreamMeasures> = reader("stream", ({ observation }) => observation.stream);
+export const STREAM: Reader<StreamMeasures> = reader("stream", ({ answer }) => answer.observation.stream);
+
+function streamOf({ exchange }: Answer): StreamRead | undefined {
+  return exchange.kind === "answered" ? exchange.stream : undefined;
+}
+
+/** What is wrong with a stream, whatever its events say; undefined for nothing. */
+export function flawOf(answer: Answer): string | undefined {
+  const stream = streamOf(answer);
+  if (stream === undefined) return undefined;
+  const { end, events, bytes, first } = stream;
+  if (events === 0) return `no event came in its ${bytes} B`;
+  const after = counted(end === "error" ? events - 1 : events, "event");
+  if (end === "error") return `an error came after ${after} of its stream`;
+  if (end === "broke_off") return `its stream ended after ${after}, without the one that ends it`;
+  return first === undefined ? `its stream had ${after}, none of which counts` : undefined;
+}
+
+/** The events of a stream may speak of limits and keys: only what came in their place, or ended them, is about us. */
+export function saysOfLimits(answer: Answer): boolean {
+  const stream = streamOf(answer);
+  return stream === undefined || stream.events === 0 || stream.end === "error";
+}
+
+export const flawedStream: Judge = (answer) => {
+  const flaw = hasNoContent(answer) ? undefined : flawOf(answer);
+  return flaw === undefined ? undefined : judgement("stream", `answered ${answer.head.status}, but ${flaw}`);
+};
+
+/** A stream may be flawed because it was refused. */
+export const flawBeside: Remark = (answer, { outcome }) => {
+  if (outcome.kind === "ok" || outcome.reason === "stream") return "";
+  const flaw = flawOf(answer);
+  return flaw === undefined ? "" : `; ${flaw}`;
+};

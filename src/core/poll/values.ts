@@ -1,12 +1,12 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
 import type { Value } from "../config/config.ts";
-import { type AnswerHead, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
-import type { Part } from "../exchange/stream.ts";
-import type { JsonBody } from "../exchange/json-body.ts";
+import { headerValue, type WithoutKeys } from "../exchange/exchange.ts";
+import { contentOf } from "../exchange/json-body.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
 import { oneLine } from "../text/escape.ts";
+import type { Answer } from "./answer.ts";
 import { type Reader, reader } from "./reader.ts";
 
 /** A credit is only spent, and now and then refilled. */
@@ -24,10 +24,10 @@ export type SeenValues = {
   readonly unreadable: readonly UnreadableValue[];
 };
 
-export const VALUES: Reader<SeenValues> = reader("values", ({ upstream, observation, outcome, json }) => {
-  const { exchange, withoutKeys } = observation;
-  if (upstream.values === undefined || exchange.head === undefined) return undefined;
-  return readValues(upstream.values, outcome, exchange.head, json, withoutKeys);
+export const VALUES: Reader<SeenValues> = reader("values", ({ answer, outcome }) => {
+  const { values } = answer.asked;
+  if (values === undefined || answer.exchange.head === undefined) return undefined;
+  return readValues(values, outcome, answer);
 });
 
 const LONGEST_FOUND = 40;
@@ -36,21 +36,20 @@ const MOST_LOOKED_AT = 1_000;
 
 /**
  * Those that are there, and what stands in place of the others. A refusal for want of credit may tell the credit too, and so may an answer that lacks what was
- * asserted; what any other failure tells is not believed. `json` is asked only if a value stands in the body.
+ * asserted; what any other failure tells is not believed.
  */
 export function readValues(
   wanted: readonly Value[],
   outcome: PollOutcome,
-  head: AnswerHead,
-  json: (of?: Part) => JsonBody,
-  withoutKeys: WithoutKeys,
+  answer: Pick<Answer, "head" | "withoutKeys" | "json">,
 ): SeenValues {
+  const { head, withoutKeys } = answer;
   const values: SeenValue[] = [];
   const unreadable: UnreadableValue[] = [];
   if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };
   for (const { name, path = "", of, header, credit } of wanted) {
     const found =
-      header === undefined ? valueAt(contentOf(json(of)), path) : headerValue(head.headers, header);
+      header === undefined ? valueAt(contentOf(answer.json(of)), path) : headerValue(head.headers, header);
     const value = numberIn(found);
     if (value !== undefined) values.push({ name, value, isCredit: credit });
     // A refusal need not tell it.
@@ -64,10 +63,6 @@ function shown(found: unknown, withoutKeys: WithoutKeys): string | undefined {
   if (typeof found === "object" && found !== null) return Array.isArray(found) ? "a list" : "an object";
   const text = JSON.stringify(typeof found === "string" ? found.slice(0, MOST_LOOKED_AT) : found);
   return oneLine(withoutKeys(text), LONGEST_FOUND);
-}
-
-function contentOf(body: JsonBody): unknown {
-  return body.kind === "json" ? body.value : undefined;
 }
 
 /** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */

@@ -2,11 +2,18 @@ import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item
 import { readAdvice, type ToldByHeaders } from "../../core/advice/advice.ts";
 import type { StructuredItem } from "../../core/advice/structured-fields.ts";
 import type { AnswerHead, WithoutKeys } from "../../core/exchange/exchange.ts";
+import { type Look, look } from "../../core/poll/answer.ts";
 
 /** Reads what the headers of an answer say about limits and waiting. Whatever is not a list of RFC 9651 is none to core. */
 export function adviceIn(head: AnswerHead, wallNowMs: number, withoutKeys: WithoutKeys): ToldByHeaders {
   return readAdvice(head, wallNowMs, parseStructuredList, withoutKeys);
 }
+
+/** Nothing where no head came. */
+export const toldByHeaders: Look<ToldByHeaders | undefined> = look(
+  "told",
+  ({ exchange: { head }, endedAtMs, withoutKeys }) => head && adviceIn(head, endedAtMs, withoutKeys),
+);
 
 /** Parses an RFC 9651 List of Strings or Tokens; undefined for anything else. */
 export function parseStructuredList(text: string): readonly StructuredItem[] | undefined {

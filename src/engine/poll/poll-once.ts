@@ -1,20 +1,16 @@
-import { ADVICE } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Checks } from "../../core/poll/checks.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
-import { clockSkewIn } from "../../core/poll/clock-skew.ts";
-import { judgeExchange } from "../../core/poll/classify.ts";
+import { Answer } from "../../core/poll/answer.ts";
+import { judgeAnswer, type Judging } from "../../core/poll/judging.ts";
 import { COST, costUnread } from "../../core/poll/cost.ts";
-import type { Reader } from "../../core/poll/reader.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import { outcomeOf } from "../../core/exchange/outcome.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
-import { adviceIn } from "./advice-in.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
@@ -31,9 +27,6 @@ export type PollOnceParts = {
   readonly judgeLarge?: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
   readonly onBug: (error: unknown) => void;
 };
-
-/** How the answers of one upstream are judged, and what else is read in them. */
-export type Judging = { readonly readers: readonly Reader<unknown>[]; readonly checks: Checks };
 
 /**
  * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended, or
@@ -118,21 +111,13 @@ export function judge(
   upstream: Upstream,
   observation: Observation,
   times: PollTimes,
-  { readers, checks }: Judging,
+  judging: Judging,
 ): Poll {
   const { exchange, durationMs, withoutKeys } = observation;
-  const { endedAtMs } = times;
   const { head } = exchange;
-  const told = head && adviceIn(head, endedAtMs, withoutKeys);
-  const { expect } = upstream;
-  const { outcome, detail, advice, json } = judgeExchange(exchange, expect, told, withoutKeys, checks);
+  const answer = new Answer(upstream, observation, times.endedAtMs);
+  const { outcome, detail, said } = judgeAnswer(answer, judging);
   const isOk = outcome.kind === "ok";
-  const said: Record<string, unknown> = advice === undefined ? {} : { [ADVICE.name]: advice };
-  const judged = { upstream, observation, outcome, endedAtMs, json, said };
-  for (const reader of readers) {
-    const read = reader.read(judged);
-    if (read !== undefined) said[reader.name] = read;
-  }
   return {
     ...times,
     durationMs,
@@ -140,7 +125,7 @@ export function judge(
     outcome,
     degraded: isOk && durationMs > upstream.degradedAboveMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
-    detail: `${detail}${clockSkewIn(upstream.auth, head, endedAtMs)}`,
+    detail,
     head:
       head &&
       (isOk

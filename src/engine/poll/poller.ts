@@ -17,12 +17,13 @@ import {
 import { cronOf } from "../../core/schedule/schedule.ts";
 import { WHY } from "../../core/budget/concern.ts";
 import { UpstreamPauses } from "../../core/budget/pauses.ts";
+import type { Judging } from "../../core/poll/judging.ts";
 import { lookingAgain } from "../../core/poll/requested-pause.ts";
 import { noToken } from "../../core/poll/token-answer.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
-import { type Judging, pollOnce, type PollOnceParts, type Slot, withoutToken } from "./poll-once.ts";
+import { pollOnce, type PollOnceParts, type Slot, withoutToken } from "./poll-once.ts";
 
 export type PollerParts = Omit<PollOnceParts, "isHeldBack" | "judging"> & {
   readonly judgingOf: (upstream: Upstream) => Judging;

@@ -4,7 +4,7 @@ import { lazyChecks } from "../../../src/config/checks.ts";
 import { openContracts } from "../../../src/config/contract/contracts.ts";
 import { openSchemaReader } from "../../../src/config/contract/schema-reader.ts";
 import type { BodyAssertion, Contract, Expectation } from "../../../src/core/config/config.ts";
-import { judgeExchange } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../support/judged.ts";
 
 const read = await openSchemaReader();
 const CONTRACTS = await openContracts();

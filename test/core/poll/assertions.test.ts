@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { BodyAssertion, Expectation, HeaderAssertion } from "../../../src/core/config/config.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
 import { valueAt } from "../../../src/core/exchange/json-pointer.ts";
-import { judgeExchange } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../support/judged.ts";
 
 const SEED = 20_261_122;
 const EXPECT: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };

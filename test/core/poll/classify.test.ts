@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { ToldByHeaders } from "../../../src/core/advice/advice.ts";
 import { NO_WAIT } from "../../../src/core/advice/retry-after.ts";
-import { judgeExchange } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../support/judged.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
@@ -266,6 +266,15 @@ describe("the operator knows better", () => {
     expect(reason(answered(200, '{"data":[]}'), rules(other, pointer))).toBe("ok");
   });
 
+  test("whose status says it all is ok where that is expected, whatever else it says", () => {
+    const rule: RefusalRule = { status: [200], means: "status" };
+    expect(reason(answered(200, '{"error":"rate limit exceeded"}'))).toBe("throttled rate");
+    expect(reason(answered(200, '{"error":"rate limit exceeded"}'), rules(rule))).toBe("ok");
+    expect(reason(answered(404, '{"error":"rate limit exceeded"}'), rules({ means: "status" }))).toBe(
+      "failed client_error",
+    );
+  });
+
   test("no rule makes a 429 or a 402 a success", () => {
     const rule: RefusalRule = { means: "status" };
     expect(reason(answered(429), { ...rules(rule), status: [200, 402, 429] })).toBe("throttled rate");
@@ -466,11 +475,11 @@ test("the words of a stream are content, and only its error is a refusal", () =>
 describe("a body is parsed once, however many ask for it", () => {
   test("who asks after the judgement gets the same value", () => {
     const exchange = answered(200, '{"data":{"credits":12.5}}');
-    const { outcome, json } = judgeExchange(exchange, JSON_200, undefined, String);
+    const { outcome, answer } = judgeExchange(exchange, JSON_200, undefined, String);
     expect(outcome).toEqual({ kind: "ok", reason: "" });
-    const first = json();
+    const first = answer.json();
     expect(first).toEqual({ kind: "json", value: { data: { credits: 12.5 } } });
-    expect(json()).toBe(first);
+    expect(answer.json()).toBe(first);
   });
 
   test("a poll that does not ask for JSON does not parse it", () => {
@@ -485,8 +494,8 @@ describe("a body is parsed once, however many ask for it", () => {
   });
 
   test("an exchange that broke has no body", () => {
-    const { json } = judgeExchange(broken("reset", 200), JSON_200, undefined, String);
-    expect(json()).toEqual({ kind: "empty" });
+    const { answer } = judgeExchange(broken("reset", 200), JSON_200, undefined, String);
+    expect(answer.json()).toEqual({ kind: "empty" });
   });
 });
 

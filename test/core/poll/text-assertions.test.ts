@@ -3,7 +3,7 @@ import { lazyChecks } from "../../../src/config/checks.ts";
 import { openSchemaReader } from "../../../src/config/contract/schema-reader.ts";
 import type { BodyAssertion, Expectation } from "../../../src/core/config/config.ts";
 import { needsChecks } from "../../../src/core/poll/assertions.ts";
-import { judgeExchange } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../support/judged.ts";
 
 const checksOf = lazyChecks();
 const readSchema = await openSchemaReader();

@@ -21,7 +21,11 @@ function read(
 ): readonly SeenValue[] {
   const exchange = answered(200, headers, body);
   if (exchange.kind === "broken") throw new Error("it is no answer");
-  const { values } = readValues(wanted, outcome, exchange.head, () => readJson(exchange.body), String);
+  const { values } = readValues(wanted, outcome, {
+    head: exchange.head,
+    json: () => readJson(exchange.body),
+    withoutKeys: String,
+  });
   return values.map(({ name, value }) => ({ name, value }));
 }
 
@@ -79,7 +83,11 @@ describe("in a header", () => {
   test("it is a plain decimal number, and the body is not parsed for it", () => {
     const { head } = answered(200, [["x-credits", "17.25"]]);
     if (head === undefined) throw new Error("it has no head");
-    const { values } = readValues(wanted, OK, head, () => expect.unreachable(), String);
+    const { values } = readValues(wanted, OK, {
+      head,
+      json: () => expect.unreachable(),
+      withoutKeys: String,
+    });
     expect(values).toMatchObject([{ name: "credits", value: 17.25 }]);
   });
 
@@ -152,12 +160,11 @@ test("ten paths into a large body are read in as many looks as they have steps, 
     const { values } = readValues(
       paths.map((path) => at(path)),
       OK,
-      { status: 200, reasonPhrase: "", headers: [] },
-      () => ({
-        kind: "json",
-        value,
-      }),
-      String,
+      {
+        head: { status: 200, reasonPhrase: "", headers: [] },
+        json: () => ({ kind: "json", value }),
+        withoutKeys: String,
+      },
     );
     expect(values.map(({ value }) => value)).toEqual(found);
     // One whether it is there, one for what it is.
@@ -172,13 +179,11 @@ test("what is no number is told as it stands there, shortened and without keys",
   const wanted = ["/money", "/none", "/key", "/long", "/nowhere"].map((pointer) =>
     at(pointer, pointer.slice(1)),
   );
-  const read = readValues(
-    wanted,
-    OK,
+  const read = readValues(wanted, OK, {
     head,
-    () => ({ kind: "json", value: body }),
-    (text) => text.replaceAll("test-key-of-a-customer", "<secret>"),
-  );
+    json: () => ({ kind: "json", value: body }),
+    withoutKeys: (text) => text.replaceAll("test-key-of-a-customer", "<secret>"),
+  });
   expect(read.values).toEqual([]);
   expect(read.unreadable).toEqual([
     { name: "money", found: '"$93.08"' },

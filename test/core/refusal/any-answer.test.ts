@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
-import { judgeExchange } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../support/judged.ts";
 import { adviseOn } from "../../support/advise.ts";
 
 const SEED = 20_261_122;

@@ -1,0 +1,65 @@
+/** How an answer is judged: by a list of judges, and what is read beside by a list of readers. */
+
+import { counted } from "../exchange/json-value.ts";
+import { OK, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
+import type { Reason } from "../exchange/reasons.ts";
+import type { Fields } from "../text/field.ts";
+import type { Answer } from "./answer.ts";
+import type { Reader } from "./reader.ts";
+
+export type Judgement = {
+  readonly outcome: PollOutcome;
+  /** One sentence for people, escaped and capped. */
+  readonly detail: string;
+  /** The words by which a refusal was recognised: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
+};
+
+/** Undefined for an answer that it has nothing against. */
+export type Judge = (answer: Answer) => Judgement | undefined;
+
+/** What people should know beside the judgement; empty for nothing. */
+export type Remark = (answer: Answer, judgement: Judgement) => string;
+
+/** Chosen for one upstream by its config: what that does not ask for is not looked for. */
+export type Judging = {
+  /** In order: the first judgement stands. */
+  readonly judges: readonly Judge[];
+  readonly remarks: readonly Remark[];
+  /** In order: each knows what those before it have read. */
+  readonly readers: readonly Reader<unknown>[];
+};
+
+export function judgement(reason: Reason, detail: string): Judgement {
+  return { outcome: outcomeOf(reason), detail };
+}
+
+export type Judged = Judgement & { readonly said: Fields };
+
+export function judgeAnswer(answer: Answer, { judges, remarks, readers }: Judging): Judged {
+  const first = firstOf(judges, answer) ?? { outcome: OK, detail: wellSaid(answer) };
+  const { outcome } = first;
+  const said: Record<string, unknown> = {};
+  const read = { answer, outcome, said };
+  for (const reader of readers) {
+    const content = reader.read(read);
+    if (content !== undefined) said[reader.name] = content;
+  }
+  const detail = remarks.reduce((sum, remark) => sum + remark(answer, first), first.detail);
+  return { ...first, detail, said };
+}
+
+function firstOf(judges: readonly Judge[], answer: Answer): Judgement | undefined {
+  for (const judge of judges) {
+    const judged = judge(answer);
+    if (judged !== undefined) return judged;
+  }
+  return undefined;
+}
+
+function wellSaid({ exchange, head: { status } }: Answer): string {
+  if (exchange.kind === "broken") return `answered ${status}`;
+  const { stream, body } = exchange;
+  const length = stream ? `${counted(stream.events, "event")} in ${stream.bytes} B` : `${body.length} B`;
+  return `answered ${status} with ${length}`;
+}

@@ -1,0 +1,40 @@
+import { judgingOf } from "../../src/app/judging.ts";
+import type { ToldByHeaders } from "../../src/core/advice/advice.ts";
+import type { Expectation } from "../../src/core/config/config.ts";
+import type { Exchange, WithoutKeys } from "../../src/core/exchange/exchange.ts";
+import { Answer } from "../../src/core/poll/answer.ts";
+import type { Checks } from "../../src/core/poll/checks.ts";
+import { judgeAnswer, type Judged } from "../../src/core/poll/judging.ts";
+import { refusalsBy } from "../../src/core/poll/refusals.ts";
+
+export function answerOf(
+  exchange: Exchange,
+  expect: Expectation,
+  withoutKeys: WithoutKeys = String,
+  endedAtMs = 0,
+): Answer {
+  const observation = {
+    exchange,
+    durationMs: 10,
+    phasesMs: {},
+    withoutKeys,
+    certificateExpiresAtMs: undefined,
+  };
+  return new Answer({ expect }, observation, endedAtMs);
+}
+
+const STREAM = { format: "sse", ends: "end", atMost: 64 } as const;
+
+/** As if its headers told this of limits; of a stream where it is one. */
+export function judgeExchange(
+  exchange: Exchange,
+  expect: Expectation,
+  told?: ToldByHeaders,
+  withoutKeys?: WithoutKeys,
+  checks?: Checks,
+): Judged & { readonly answer: Answer } {
+  const answer = answerOf(exchange, expect, withoutKeys);
+  const { judges, remarks } = judgingOf({ expect, stream: STREAM }, checks);
+  const judging = { judges: [refusalsBy(() => told), ...judges.slice(1)], remarks, readers: [] };
+  return { ...judgeAnswer(answer, judging), answer };
+}
