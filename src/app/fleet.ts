@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
+import { sinceBoot } from "../adapters/boot-clock.ts";
 import { Redis } from "../adapters/redis/connection.ts";
 import { RedisRegister } from "../adapters/redis/register.ts";
 import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf } from "../core/budget/leases.ts";
@@ -42,7 +43,7 @@ export class AppFleet {
     this.#leader = startElection({
       lock: new RedisRegister(redis, key),
       notes: new RedisRegister(redis, `${key}:notes`),
-      clock: { ...clock, sinceBootMs: () => uptime() * SECOND_MS },
+      clock: { ...clock, sinceBootMs: sinceBoot(clock, () => uptime() * SECOND_MS) },
       ttlMs: fleet.ttlMs,
       name: fleet.name,
       url: fleet.advertise,
@@ -58,6 +59,11 @@ export class AppFleet {
         log.warn({ term: reign.term }, "not leading any more: this process stands by");
         parts.onLost();
       },
+      onForeign: () =>
+        log.error(
+          { key },
+          "what stands at the lock's key, or at its notes', is not ours or newer: standing by",
+        ),
     });
   }
 

@@ -52,7 +52,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
   stack.defer(() => store?.close());
   const facts = reign?.found.kind === "notes" ? reign.found.facts : undefined;
   const left = readFacts(facts, clock.wallNow());
-  const standing = standingOf(store, left, reign, clock.wallNow());
+  const standing = standingOf(store, left, reign, clock.wallNow(), log);
 
   const quotas = new Quotas(clock, standing.quotas);
   const pauses = new UpstreamPauses(clock, standing.pauses, (upstream, record) => {
@@ -150,10 +150,13 @@ function standingOf(
   left: Standing | undefined,
   reign: Reign | undefined,
   wallMs: number,
+  log: Logger,
 ): Standing {
   const own = store?.standing ?? NOTHING_STANDING;
   if (left !== undefined) return joined(own, left);
-  return reign?.found.kind === "none" && reign.found.isLoss ? withAllUsed(own, wallMs) : own;
+  if (reign?.found.kind !== "none" || !reign.found.isLoss) return own;
+  log.warn({}, "the notes of the leader before are lost: what is not known of quotas counts as used");
+  return withAllUsed(own, wallMs);
 }
 
 function notesOf({ quotas, budgets }: Standing): readonly Note[] {

@@ -44,10 +44,12 @@ export type LeaderParts = {
   readonly onLead: (reign: Reign) => void;
   /** The reign has ended for good, though `stop` was not called. */
   readonly onLost: (reign: Reign) => void;
+  /** The role became `foreign`. */
+  readonly onForeign: () => void;
 };
 
 export type LeadState = {
-  /** `election`: nobody is known to lead. `foreign`: what stands in the lock is not ours, or newer. */
+  /** `election`: nobody is known to lead. `foreign`: what stands in the lock, or in the notes, is not ours, or newer. */
   readonly role: "leading" | "standby" | "election" | "foreign";
   readonly leader: (LockPerson & { readonly term: number; readonly isMe: boolean }) | undefined;
   /** No call to the lock has been answered since then, by the monotonic clock. */
@@ -69,6 +71,7 @@ export class Leader {
   /** The notes, as they were read while standing by. */
   #found: Found | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #wasForeign = false;
 
   constructor(parts: LeaderParts) {
     this.#parts = parts;
@@ -80,12 +83,14 @@ export class Leader {
     const { seen, life } = this.#election;
     const { record } = seen ?? {};
     const unreachableSinceMs = this.#unreachableSinceMs;
-    if (record === "foreign") return { role: "foreign", leader: undefined, unreachableSinceMs };
+    if (record === "foreign" || this.#reign?.isForeign === true)
+      return { role: "foreign", leader: undefined, unreachableSinceMs };
     const isMe = record?.life === life;
     const { person = isMe ? this.#person : undefined, term = 0 } = record ?? {};
     const isHeld = record !== undefined && record.life !== null && !record.isFree && person !== undefined;
     const leader = isHeld ? { ...person, term, isMe } : undefined;
-    if (hasRight(this.#election, this.#now())) return { role: "leading", leader, unreachableSinceMs };
+    const leads = this.#reign?.hasBegun === true && hasRight(this.#election, this.#now());
+    if (leads) return { role: "leading", leader, unreachableSinceMs };
     return { role: isHeld && !isMe ? "standby" : "election", leader, unreachableSinceMs };
   }
 
@@ -119,6 +124,9 @@ export class Leader {
     this.#lookAtNotes();
     const reign = this.#reign;
     if (reign?.begin() === true) this.#parts.onLead(reign);
+    const isForeign = this.state.role === "foreign";
+    if (isForeign && !this.#wasForeign) this.#parts.onForeign();
+    this.#wasForeign = isForeign;
     if (reign?.hasRested === true && this.#election.stop === "draining") this.#hear({ kind: "drained" });
   }
 

@@ -95,6 +95,11 @@ export class OwnReign implements Reign {
     this.#found = parts.found;
   }
 
+  /** What stands at the notes is never written over: so nothing can be sent. */
+  get isForeign(): boolean {
+    return this.#found?.noted === "foreign";
+  }
+
   get found(): Reign["found"] {
     const { noted, isSure } = this.#found ?? {};
     if (typeof noted === "object") return { kind: "notes", facts: noted.facts, isSure: isSure === true };
@@ -185,8 +190,7 @@ export class OwnReign implements Reign {
       this.#read(reading);
       return this.#noted === undefined ? "read" : "noted";
     }
-    // Never over what is not ours.
-    this.#mustRead = this.#found?.noted === "foreign";
+    this.#mustRead = this.isForeign;
     if (this.#mustRead) return "unknown";
     const write = {
       n: luck().id,

@@ -49,6 +49,7 @@ function join(name: string, redis: Redis): Candidate {
     newId: randomUUID,
     onLead: (begun) => (reign = begun),
     onLost: () => (reign = undefined),
+    onForeign: () => {},
   });
   return { leader, maySend: () => reign?.maySend("one") === true, reign: () => reign };
 }

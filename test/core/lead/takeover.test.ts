@@ -158,16 +158,23 @@ test("a budget with other terms than the leader before had waits for the longer 
   }
 });
 
-test("what somebody else keeps in the lock's key is not touched, and said", async () => {
-  const world = new LockWorld({ seed: 1 });
-  const foreign = '{"format":2}';
-  world.lock.set({ text: foreign, writtenIn: 0 });
-  const process = world.spawn("a");
-  await world.run(60_000);
-  expect(world.leader).toBeUndefined();
-  expect(world.lock.now.text).toBe(foreign);
-  expect(process.state.role).toBe("foreign");
-});
+test.each(["lock", "notes"] as const)(
+  "what somebody else keeps in the key of the %s is not touched, and said once; without it, one leads",
+  async (where) => {
+    const world = new LockWorld({ seed: 1 });
+    const foreign = '{"format":2}';
+    world[where].set({ text: foreign, writtenIn: 0 });
+    const process = world.spawn("a");
+    await world.run(60_000);
+    expect(world.leader).toBeUndefined();
+    expect(world[where].now.text).toBe(foreign);
+    expect(process.state).toMatchObject({ role: "foreign", leader: undefined });
+    expect(process.foreignTold).toBe(1);
+    world[where].set({ text: undefined, writtenIn: 0 });
+    await world.run(60_000);
+    expect(process.state.role).toBe("leading");
+  },
+);
 
 test("each process knows who leads, and since when the lock is away", async () => {
   const world = await steady(3);

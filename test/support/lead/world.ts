@@ -219,6 +219,7 @@ export class Process {
   isPaused = false;
   reign: Reign | undefined;
   facts: readonly number[] = [];
+  foreignTold = 0;
   /** By its monotonic clock. */
   readonly sentAtMs: Map<string, number> = new Map();
   #config: number;
@@ -243,6 +244,7 @@ export class Process {
       newId: () => world.newId(),
       onLead: (reign) => this.#lead(reign),
       onLost: () => (this.reign = undefined),
+      onForeign: () => (this.foreignTold += 1),
     });
   }
 
