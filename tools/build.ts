@@ -10,7 +10,7 @@ import { chmod, cp, mkdir, readdir, readFile, rm, utimes, writeFile } from "node
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../package.json" with { type: "json" };
-import { bundle, notices } from "./package/bundle.ts";
+import { bundle, type Bundle, notices } from "./package/bundle.ts";
 import { billOfMaterials } from "./sbom.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -34,16 +34,22 @@ export type BuildOptions = {
 };
 
 export async function build({ folder, commit, epochS }: BuildOptions): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
-  const { files, packages } = await bundle(commit);
-  for (const [path, content] of files) await put(folder, path, content);
+  const { packages } = await buildProgram(folder, commit);
   await unlinkMissing(folder);
   await put(folder, "package.json", json(publishedManifest(commit)));
   await put(folder, "THIRD-PARTY-NOTICES.txt", await notices(packages));
   await put(folder, "sbom.json", json(reproducible(billOfMaterials(), commit, epochS)));
   await setModesAndTimes(folder, epochS);
+}
+
+/** Only what runs, and the files beside it: for tests. */
+export async function buildProgram(folder: string, commit: string): Promise<Bundle> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
+  const built = await bundle(commit);
+  for (const [path, content] of built.files) await put(folder, path, content);
+  return built;
 }
 
 /** What a page links to in the repository alone is only named in the package. */

@@ -255,6 +255,7 @@ test("an outage that ended while nothing ran is not open again after one more re
   const life = async (polls: (record: UpstreamRecord) => void): Promise<readonly Incident[]> => {
     const store = await bench.open();
     const { polling } = opened({ upstreams: [email], file: { clock, store } });
+    await using _ = polling;
     await polling.begin();
     const record = polling.recordOf("email");
     if (record === undefined) throw new Error("it is not polled");

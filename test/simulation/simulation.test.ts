@@ -4,7 +4,7 @@ import { scenarioOf, TEMPERS } from "./generate/generate.ts";
 import { simulate } from "./simulate.ts";
 
 /** `npm run simulate` runs thousands of these, and longer ones. */
-const HOURS = 0.1;
+const HOURS = 0.05;
 const SEEDS_EACH = 1;
 
 describe("in any world the limit holds, the accounts close, nobody starves, and everything recovers", () => {

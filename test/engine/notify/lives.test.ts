@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { liveOnce } from "../../support/notify/lives.ts";
 
-test("over 15 random lives, each incident is told to each receiver, and twice only where an answer or the sender was lost", async () => {
+test("over five random lives, each incident is told to each receiver, and twice only where an answer or the sender was lost", async () => {
   let incidents = 0;
-  for (let seed = 1; seed <= 15; seed += 1) {
+  for (let seed = 1; seed <= 5; seed += 1) {
     const verdict = await liveOnce(seed);
     expect(verdict.faults, `seed ${seed}`).toEqual([]);
     incidents += verdict.incidents;
   }
-  expect(incidents).toBeGreaterThan(90);
+  expect(incidents).toBeGreaterThan(30);
 });

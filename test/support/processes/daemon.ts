@@ -18,10 +18,16 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 type Start = { readonly args: readonly string[]; readonly env: Environment };
 
-/** The source as it is, the bundle that `npm run build` wrote, or that bundle as the image starts it. */
+/**
+ * The source as it is; the bundle, which vitest.config.ts or else `npm run build` made of it; or that bundle as the image
+ * starts it.
+ */
 const FORMS: Readonly<Record<string, () => Start | Promise<Start>>> = {
   source: () => ({ args: [`${ROOT}bin/pacewatch.mjs`], env: {} }),
-  bundle: () => ({ args: [`${ROOT}dist/bin/pacewatch.mjs`], env: {} }),
+  bundle: () => ({
+    args: [`${process.env["PACEWATCH_BUNDLE"] ?? `${ROOT}dist`}/bin/pacewatch.mjs`],
+    env: {},
+  }),
   image: async () => {
     const { args, env } = await imageCommand();
     // The only one that it may use.

@@ -1,24 +1,15 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { z } from "zod";
 import { METRICS } from "../../../src/core/metrics/catalogue.ts";
-import {
-  BURN_PAIRS,
-  type BurnPair,
-  type Density,
-  failuresThatBurn,
-  fewestThatMean,
-  guardFailures,
-} from "../../../src/core/proof/objective-density.ts";
-import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
-import { formatDuration } from "../../../src/core/time/duration.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
-import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
+import { ruleGroups } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { metricsIn, queriesIn } from "../promql.ts";
-import { run, runWith } from "../promtool.ts";
+import { run } from "../promtool.ts";
+import { DENSITIES, guardsOf } from "./guards.ts";
 
 const promtool = requireBinary("promtool");
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -100,12 +91,6 @@ describe("the rules", () => {
   });
 });
 
-/** Where more failures are usual, those that burn fast enough are more than chance brings: the rules count to six. */
-function ruleGuard(density: Density, pair: BurnPair): number {
-  const fewest = fewestThatMean(density, pair);
-  return fewest === Infinity ? Infinity : Math.min(fewest, Math.max(6, density.confirm + 2));
-}
-
 describe.skipIf(promtool === undefined)("promtool", () => {
   const program = promtool ?? "";
 
@@ -116,51 +101,9 @@ describe.skipIf(promtool === undefined)("promtool", () => {
   });
 
   test.each(["one", "fleet"] as const)("computes the guards that the proof speaks of, for %s", (watchers) => {
-    const densities = LEGAL_PERIODS_MS.filter((periodMs) => periodMs <= 3_600_000).flatMap((periodMs) =>
-      [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>
-        [0, 1, 4].map((confirm) => ({ periodMs, availability, confirm })),
-      ),
-    );
-    const of = (index: number): string => `job="pw",instance="pw:1",upstream="${index}"`;
-    const tests = {
-      rule_files: ["rules.yml"],
-      evaluation_interval: "10m",
-      group_eval_order: ruleGroups(watchers).map(({ name }) => name),
-      tests: [
-        {
-          interval: "10m",
-          input_series: densities.flatMap(({ periodMs, availability, confirm }, index) => [
-            {
-              series: `pacewatch_polls_total{${of(index)},outcome="ok"}`,
-              values: `0+${600_000 / periodMs}x37`,
-            },
-            { series: `pacewatch_objective_ratio{${of(index)}}`, values: `${availability}x37` },
-            { series: `pacewatch_confirm_polls{${of(index)}}`, values: `${confirm}x37` },
-            {
-              series: `pacewatch_schedule_period_seconds{${of(index)}}`,
-              values: `${periodMs / 1000}x37`,
-            },
-          ]),
-          promql_expr_test: BURN_PAIRS.map((pair) => ({
-            expr: `sum by (upstream) (pacewatch:guard_failures:${formatDuration(pair.longMs)})`,
-            eval_time: "370m",
-            exp_samples: densities.flatMap((density, index) => {
-              const value = ruleGuard(density, pair);
-              return value === Infinity ? [] : [{ labels: `{upstream="${index}"}`, value }];
-            }),
-          })),
-        },
-      ],
-    };
-    expect(densities.length).toBeGreaterThan(100);
-    for (const density of densities)
-      for (const pair of BURN_PAIRS)
-        expect(Math.max(ruleGuard(density, pair), failuresThatBurn(density, pair))).toBe(
-          guardFailures(density, pair),
-        );
-    const files = { "rules.yml": rulesText(watchers), "test.yml": stringify(tests) };
-    const ran = runWith(files, program, (folder) => ["test", "rules", `${folder}/test.yml`]);
-    expect(ran.output).toContain("SUCCESS");
+    const some = DENSITIES.filter((_, index) => index % 7 === 0);
+    expect(some.length).toBeGreaterThan(20);
+    expect(guardsOf(watchers, some, program)).toContain("SUCCESS");
   });
 
   test("accepts the scrape configs that ship", () => {
