@@ -43,6 +43,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   "web.config_file": "[api.md](api.md)",
   "budgets.NAME.linger": "[promise.md](promise.md)",
   fleet: "[fleet.md](fleet.md)",
+  vantage: "[several places](scale.md#several-places)",
   "notify[].kind": "[what each needs](notifications.md#where-it-goes)",
   "upstreams[].auth.oauth2": "[oauth2.md](oauth2.md)",
   "upstreams[].expect": "[signals.md](signals.md)",

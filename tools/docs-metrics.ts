@@ -82,7 +82,7 @@ ${sections.join("\n")}
 
 ${table(["Label", "Values"], labelRows())}
 \`upstream\` and \`budget\` are the names in the config; \`per\` is the window of a rate (\`1s\`, \`1m\`, \`1h\`).
-\`pacewatch_upstream_info\` also carries the \`labels\` that the config gives the upstream. The rules look labels and links up for each alert that is pending or firing, so they cost nothing while all is well. With 1,000 upstreams that were all down, two labels and a link made all rules together take 1.5 times as long (Prometheus 2.42, beside the same rules without them in one run).
+Where the config has a \`vantage\`, its name is a label of every sample. \`pacewatch_upstream_info\` also carries the \`labels\` that the config gives the upstream. The rules look labels and links up for each alert that is pending or firing, so they cost nothing while all is well. With 1,000 upstreams that were all down, two labels and a link made all rules together take 1.5 times as long (Prometheus 2.42, beside the same rules without them in one run).
 
 ## Reasons and causes
 

@@ -3,11 +3,12 @@ import { uptime } from "node:os";
 import { sinceBoot } from "../adapters/boot-clock.ts";
 import { Redis } from "../adapters/redis/connection.ts";
 import { RedisRegister } from "../adapters/redis/register.ts";
-import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf } from "../core/budget/leases.ts";
+import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, limitsOf } from "../core/budget/leases.ts";
 import { uncountedMsOf } from "../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../core/budget/needs.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import { tokenRequests } from "../core/config/oauth2.ts";
+import { lockKey } from "../core/config/part.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { Reign } from "../core/lead/reign.ts";
 import { type Leader, startElection } from "../core/lead/leader.ts";
@@ -39,7 +40,7 @@ export class AppFleet {
     const { clock, config, log } = parts;
     this.#fleet = fleet;
     this.#parts = parts;
-    const { key } = fleet.lock.redis;
+    const key = lockKey(fleet.lock.redis.key, config().vantage);
     this.#leader = startElection({
       lock: new RedisRegister(redis, key),
       notes: new RedisRegister(redis, `${key}:notes`),
@@ -143,10 +144,11 @@ function termsOf({ budgets, upstreams }: Config): readonly BudgetTerms[] {
   return budgets.map((budget) => {
     const uncountedMs = uncountedMsOf(senders.get(budget.name) ?? [], [budget]);
     const rates = leaseRatesOf(budget);
-    const limits = budget.rates.map(({ requests }) => requests);
+    const terms = [rates, limitsOf(budget), budget.lingerMs, uncountedMs, budget.vantage?.of];
     return {
       budget: budget.name,
-      digest: hash32(JSON.stringify([rates, limits, budget.lingerMs, uncountedMs])).toString(36),
+      digest: hash32(JSON.stringify(terms)).toString(36),
+      isPart: budget.vantage !== undefined,
       coldMs: coldStartOfBudget(budget, uncountedMs).coldMs,
       wholeMs: forgottenAfterMs({ rates, lingerMs: budget.lingerMs }, uncountedMs),
     };

@@ -121,6 +121,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     async start() {
       store?.readAfterTrouble(read);
       if (reign === undefined) {
+        journaled?.keepParts(config.budgets.map(({ name }) => name));
         const opened = await polling.open(config);
         if (opened.kind === "refused") return opened;
         polling.apply(config, opened.what);

@@ -173,8 +173,8 @@ const PARTS: Readonly<Record<string, (config: Config) => Named>> = {
   upstreams: ({ upstreams }) => new Map(upstreams.map((each) => [each.name, textOf(each)])),
   budgets: ({ budgets }) => new Map(budgets.map((each) => [each.name, JSON.stringify(each)])),
   receivers: ({ notify = [] }) => new Map(notify.map((each) => [each.name, JSON.stringify(each)])),
-  settings: ({ web, log, fleet, denyAddresses }) =>
-    namedTexts({ web, log, fleet, deny_addresses: denyAddresses }),
+  settings: ({ web, log, fleet, vantage, denyAddresses }) =>
+    namedTexts({ web, log, fleet, vantage, deny_addresses: denyAddresses }),
 };
 
 function changesOf(before: Config, after: Config): readonly string[] {
@@ -189,6 +189,7 @@ const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unkno
   ["web.probe_listen", ({ web }) => web.probeListen],
   ["web.config_file", ({ web }) => web.configFile],
   ["fleet", ({ fleet }) => fleet],
+  ["vantage.name", ({ vantage }) => vantage?.name],
   ["state.path", ({ state }) => state?.path],
 ];
 

@@ -70,6 +70,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
     stateStoreUp: life?.store?.isUp,
     stateLostAtMs: lostAtMs(life?.store, clock),
     offlineUpstreams: life?.polling.offlineUpstreams(clock.wallNow()),
+    vantage: config.vantage?.name,
     fleet: sources.fleet?.()?.snapshot,
     receivers: life?.notifier.snapshots ?? [],
     reload: reload.status,
@@ -131,6 +132,7 @@ export function statusView(sources: ViewSources): Status {
     startedAtMs: sources.startedAtMs(),
     nowMs,
     ready: sources.isReady() && (life !== undefined || fleet?.isLeading === false),
+    ...(config.vantage && { vantage: config.vantage }),
     fleet,
     offline: (polling?.offlineUpstreams(nowMs) ?? 0) > 0,
     stateStoreUp: store?.isUp,
@@ -272,6 +274,7 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): Bu
   return {
     name: budget.name,
     share: budget.share,
+    ...(budget.vantage && { vantage: budget.vantage }),
     rates: view.rates,
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: view.advertisedLimits.map(limitStatusOf),

@@ -10,6 +10,8 @@ import { closeProbes, openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
+import { partName } from "../core/config/part.ts";
+import type { NoteHome } from "../core/budget/journal.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import { ADVICE, type Advice } from "../core/advice/advice.ts";
 import { concernOf, drawsOn } from "../core/budget/concern.ts";
@@ -23,6 +25,7 @@ import { STREAM } from "../core/poll/streamed.ts";
 import { type SeenValues, VALUES } from "../core/poll/values.ts";
 import type { Lease, Ledger } from "../core/budget/ledger.ts";
 import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
+import { type BudgetRecord, NOTHING_HELD } from "../core/budget/record.ts";
 import { Quotas } from "../core/budget/quotas.ts";
 import { formatMoney, mostOf } from "../core/config/price.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -75,8 +78,8 @@ export async function probe(command: ProbeCommand): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const store = await openCounts(config, log);
   stack.defer(() => store?.close());
-  const own = new LocalLedger(config, clock, new Quotas(clock, store?.standing.quotas));
-  const journaled = store && new JournaledLedger(own, [store], clock);
+  const own = new LocalLedger(config, clock, new Quotas(clock, store?.standing.quotas), besideDaemon(config));
+  const journaled = store && new JournaledLedger(own, [countsOnly(store)], clock);
   stack.defer(async () => void (await journaled?.written()));
   const ledger = journaled ?? own;
   const parts = { environment, keys, clock, log, names: new NameResolver({ clock }) };
@@ -118,6 +121,16 @@ async function openCounts({ state, budgets }: Config, log: Log): Promise<StateSt
   if (opened.kind === "opened") return opened.what;
   log.warn({}, `${opened.faults.join("; ")}: quotas and spends do not count this`);
   return undefined;
+}
+
+/** Its part is the daemon's: nobody waits here until others have given theirs up. */
+function besideDaemon({ budgets }: Config): ReadonlyMap<string, BudgetRecord> {
+  return new Map(budgets.map((budget) => [budget.name, { ...NOTHING_HELD, part: partName(budget) }]));
+}
+
+/** What the daemon learned of its budgets stays as it left it. */
+function countsOnly(store: StateStore): NoteHome {
+  return { write: (notes) => store.write(notes.filter(({ kind }) => kind === "quota")) };
 }
 
 function faultsOf(

@@ -45,7 +45,7 @@ const BAR_WIDTH = 20;
 function block(proof: BudgetProof): string {
   const rows = proof.rates.flatMap((rate) => [rateRow(rate, proof), ...rate.upstreams.map(demandRow)]);
   return [
-    title(`budget ${proof.budget}`),
+    title(`budget ${proof.budget}${ofVantages(proof)}`),
     ...aligned([HEAD, ...rows]),
     "",
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
@@ -58,13 +58,17 @@ function block(proof: BudgetProof): string {
   ].join("\n");
 }
 
+function ofVantages({ vantage }: BudgetProof): string {
+  return vantage === undefined ? "" : `, in ${vantage.of} equal parts`;
+}
+
 /** A cell for each column of the head. */
 type Row = readonly string[];
 
 const HEAD: Row = ["rate", "limit", "share", "cap", "demand", "headroom", ""];
 
-function rateRow({ rate, cap, demand, headroom }: RateProof, { share, fits }: BudgetProof): Row {
-  const limit = String(rate.requests);
+function rateRow({ rate, cap, demand, headroom }: RateProof, { share, vantage, fits }: BudgetProof): Row {
+  const limit = vantage === undefined ? `${rate.requests}` : `${rate.requests}/${vantage.of}`;
   return [
     `any ${rate.label}`,
     limit,

@@ -8,6 +8,7 @@ export type RawConfig = {
   readonly log?: object;
   readonly state?: object;
   readonly fleet?: object;
+  readonly vantage?: object;
   readonly notify?: readonly object[];
   readonly budgets: Readonly<Record<string, object>>;
   readonly defaults?: object;

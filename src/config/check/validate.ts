@@ -1,10 +1,12 @@
 import type { Budget, Upstream } from "../../core/config/config.ts";
+import { inPart } from "../../core/config/part.ts";
 import { type Tree, treeAt } from "../read/tree.ts";
 import { budgetSchema } from "../schema/budget.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
 import { type ConfigKeys, type General, configSchema } from "../schema/schema.ts";
 import { upstreamOf } from "../schema/running-upstream.ts";
 import { type UpstreamKeys, upstreamSchema } from "../schema/upstream.ts";
+import { vantageSchema } from "../schema/vantage.ts";
 import { literalKeysIn } from "./literal-keys.ts";
 import { type Complaint, ruleComplaints, schemaComplaints } from "./faults.ts";
 import { asWritten, plainOf } from "./plain.ts";
@@ -48,7 +50,7 @@ export function validate(tree: Tree, directory: string): Parts {
       ...ruleComplaints(configSchema, written, tree),
     ],
     general,
-    budgets: Object.entries(keys.budgets).map(([name, terms]) => ({ name, ...terms })),
+    budgets: Object.entries(keys.budgets).map(([name, terms]) => inPart({ name, ...terms }, keys.vantage)),
     upstreams: new Map(
       keys.upstreams.flatMap((upstream, index) => {
         const template = templateOf(treeAt(tree, ["upstreams", index, "path"]));
@@ -65,7 +67,9 @@ function generalOf({ defaults: _defaults, ...general }: ConfigKeys): General {
   return general;
 }
 
-type SoundParts = Pick<ConfigKeys, "budgets"> & { readonly upstreams: readonly (UpstreamKeys | undefined)[] };
+type SoundParts = Pick<ConfigKeys, "budgets" | "vantage"> & {
+  readonly upstreams: readonly (UpstreamKeys | undefined)[];
+};
 
 function soundParts(plain: Readonly<Record<string, unknown>>): SoundParts {
   const budgets = Object.entries(mappingOf(plain["budgets"])).flatMap(([name, budget]) => {
@@ -73,7 +77,8 @@ function soundParts(plain: Readonly<Record<string, unknown>>): SoundParts {
     return data === undefined ? [] : [[name, data]];
   });
   const upstreams = itemsOf(plain["upstreams"]).map((upstream) => upstreamSchema.safeParse(upstream).data);
-  return { budgets: Object.fromEntries(budgets), upstreams };
+  const vantage = vantageSchema.safeParse(plain["vantage"]).data;
+  return { budgets: Object.fromEntries(budgets), upstreams, vantage };
 }
 
 /** A variable in a path may hold a secret: it is filled in only where the request is built. */

@@ -23,6 +23,7 @@ import { parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
 import type { Rule } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
+import { vantageSchema } from "./vantage.ts";
 import { REQUIRED_SOMEWHERE, type UpstreamKeys, defaultsSchema, upstreamSchema } from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
@@ -129,6 +130,7 @@ const keys = section({
     .optional()
     .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   fleet: fleetSchema.optional(),
+  vantage: vantageSchema.optional(),
   notify: notifySchema.optional(),
   deny_addresses: list(network, 1_000, "addresses and networks")
     .optional()

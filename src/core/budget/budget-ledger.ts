@@ -1,5 +1,6 @@
 import type { Advice } from "../advice/advice.ts";
-import { type Budget, capOf, type Rate } from "../config/config.ts";
+import type { Budget, Rate } from "../config/config.ts";
+import { capOf, partName } from "../config/part.ts";
 import type { Concern, Why } from "./concern.ts";
 import {
   coldStartOfBudget,
@@ -21,6 +22,8 @@ export type BudgetStart = {
   readonly kind: "first" | "added";
   /** Where others led before, this is known by what they left. Monotonic. */
   readonly startsAtMs?: number | undefined;
+  /** The process before this one had the same part of it. */
+  readonly isSamePart: boolean;
   /** An unknown earlier request may still be counted for so long after it was sent. */
   readonly uncountedMs: number;
   readonly quotas: Quotas;
@@ -29,6 +32,9 @@ export type BudgetStart = {
   /** These were removed, and still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
+
+/** It is polled by none yet. */
+const NO_PART = "";
 
 /** One request of this budget: each is to be called once. */
 type Grant = {
@@ -43,11 +49,11 @@ function termsOf(budget: Budget): LeaseTerms {
 function coldMsOf(
   budget: Budget,
   terms: LeaseTerms,
-  { kind, startsAtMs, uncountedMs }: BudgetStart,
+  { kind, startsAtMs, isSamePart, uncountedMs }: BudgetStart,
   nowMs: number,
 ): number {
   if (startsAtMs !== undefined) return Math.max(0, startsAtMs - nowMs);
-  if (kind === "added") return forgottenAfterMs(terms, uncountedMs);
+  if (kind === "added" || !isSamePart) return forgottenAfterMs(terms, uncountedMs);
   return coldStartOfBudget(budget, uncountedMs).coldMs;
 }
 
@@ -57,6 +63,7 @@ export class BudgetLedger {
   readonly #restraint: Restraint;
   readonly #untold: UntoldLimit = new UntoldLimit();
   readonly #quotas: Quotas;
+  #isSamePart: boolean;
   #retiredBudgets: readonly BudgetLedger[];
   #refusedWhy: Why | undefined;
   /** By the more specific budget for whose limit the refusal was taken. Most budgets have no such parts. */
@@ -67,12 +74,15 @@ export class BudgetLedger {
     this.leases = new Leases(terms, nowMs, coldMsOf(budget, terms, start, nowMs));
     this.#restraint = new Restraint(budget, start.needs);
     this.#quotas = start.quotas;
+    this.#isSamePart = start.isSamePart;
     this.#retiredBudgets = start.retiredBudgets;
   }
 
   change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
     const terms = termsOf(budget);
-    this.leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
+    const isOtherPart = partName(budget) !== partName(this.budget);
+    if (isOtherPart) this.#isSamePart = false;
+    this.leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs), isOtherPart);
     this.#restraint.change(budget, needs);
   }
 
@@ -156,7 +166,13 @@ export class BudgetLedger {
   }
 
   get held(): Held {
-    return { ...this.#restraint.held, untold: this.#untold.held(this.budget.maxPauseMs) };
+    // Until it sends by this part, the next process has to wait as this one does.
+    const isKnown = this.#isSamePart || this.leases.hasBegun;
+    return {
+      ...this.#restraint.held,
+      untold: this.#untold.held(this.budget.maxPauseMs),
+      part: isKnown ? partName(this.budget) : NO_PART,
+    };
   }
 
   adopt(held: Held): void {
@@ -197,8 +213,8 @@ export class BudgetLedger {
   }
 
   #capOf(rate: Rate, nowMs: number): number {
-    const whole = capOf(rate, this.budget.share);
-    const lowered = this.#restraint.capOf(rate, whole, nowMs);
+    const configured = capOf(rate.requests, this.budget);
+    const lowered = this.#restraint.capOf(rate, configured, nowMs);
     return this.#untold.capOf(rate, lowered, this.budget, nowMs);
   }
 

@@ -50,6 +50,12 @@ export class JournaledLedger implements Ledger {
     this.#ledger.onChange(listener);
   }
 
+  /** At the start: else the next process could believe what an older one said of the part that it sent by. */
+  keepParts(budgets: readonly string[]): void {
+    for (const budget of budgets)
+      if (this.#ledger.record(budget)?.part !== undefined) this.#keepRecord(budget);
+  }
+
   #put(note: Note): void {
     for (const journal of this.#journals) journal.put(note);
   }

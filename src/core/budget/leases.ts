@@ -15,7 +15,8 @@
  * because clocks run at different rates.
  */
 
-import { type Budget, capOf } from "../config/config.ts";
+import type { Budget } from "../config/config.ts";
+import { capOf, partOf, type Shares } from "../config/part.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Settlement } from "./ledger.ts";
 
@@ -24,8 +25,15 @@ export type LeaseRate = { readonly perMs: number; readonly cap: number };
 
 export type LeaseTerms = { readonly rates: readonly LeaseRate[]; readonly lingerMs: number };
 
-export function leaseRatesOf({ rates, share }: Pick<Budget, "rates" | "share">): readonly LeaseRate[] {
-  return rates.map((rate) => ({ perMs: rate.perMs, cap: capOf(rate, share) }));
+type Rates = Shares & Pick<Budget, "rates">;
+
+export function leaseRatesOf(budget: Rates): readonly LeaseRate[] {
+  return budget.rates.map(({ perMs, requests }) => ({ perMs, cap: capOf(requests, budget) }));
+}
+
+/** Of each rate, all that whoever has this part may send: also after the others were restarted. */
+export function limitsOf(budget: Rates): readonly number[] {
+  return budget.rates.map(({ requests }) => partOf(requests, budget));
 }
 
 /** The least time between two requests. It avoids bursts, and keeps the limit over a crash. */
@@ -85,14 +93,10 @@ export function coldStartOf(
   return { rule, waitMs, coldMs: Math.max(waitMs, PACE_BURST_MS) * CLOCK_RATE_MARGIN };
 }
 
-export function coldStartOfBudget(budget: Pick<Budget, "rates" | "share">, uncountedMs: number): ColdStart {
+export function coldStartOfBudget(budget: Rates, uncountedMs: number): ColdStart {
   // As if each allowed a request, so that what is printed of a budget that does not fit has numbers.
   const rates = leaseRatesOf(budget).map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
-  return coldStartOf(
-    { rates },
-    budget.rates.map(({ requests }) => requests),
-    uncountedMs,
-  );
+  return coldStartOf({ rates }, limitsOf(budget), uncountedMs);
 }
 
 export class Leases {
@@ -142,6 +146,11 @@ export class Leases {
     return this.#outstanding;
   }
 
+  /** It sends since its cold start, or since a change made it wait. */
+  get hasBegun(): boolean {
+    return this.#lastTakenMs !== undefined && this.#lastTakenMs >= this.#notBeforeMs;
+  }
+
   /** Leases that count against a window now. */
   heldIn(perMs: number, nowMs: number): number {
     const expiries = this.#expiries.get(perMs);
@@ -149,10 +158,13 @@ export class Leases {
     return this.#outstanding + (expiries?.size ?? 0);
   }
 
-  /** Leases stay held under the new terms. A window that was not tracked before has to pass first. */
-  change(terms: LeaseTerms, nowMs: number, forgottenMs: number): void {
+  /**
+   * Leases stay held under the new terms. A window that was not tracked before has to pass first, and one that is divided
+   * otherwise (`isOtherPart`): another vantage may have used what is ours now.
+   */
+  change(terms: LeaseTerms, nowMs: number, forgottenMs: number, isOtherPart = false): void {
     const isUntracked = terms.rates.some((rate) => !this.#expiries.has(rate.perMs));
-    if (isUntracked || terms.lingerMs > this.terms.lingerMs) {
+    if (isUntracked || isOtherPart || terms.lingerMs > this.terms.lingerMs) {
       this.#notBeforeMs = Math.max(this.#notBeforeMs, nowMs + forgottenMs);
     }
     this.#expiries = new Map(

@@ -15,6 +15,7 @@ import { alsoHeld, type Concern, concernOf, type Whose } from "./concern.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Moment } from "../time/moment.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
+import { partName } from "../config/part.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
@@ -203,6 +204,7 @@ export class LocalLedger implements RunningLedger {
       const start = {
         kind,
         startsAtMs,
+        isSamePart: former.get(budget.name)?.part === partName(budget),
         uncountedMs,
         quotas: this.quotas,
         needs,
@@ -248,7 +250,9 @@ export class LocalLedger implements RunningLedger {
   }
 
   #recordOf(ledger: BudgetLedger): BudgetRecord {
-    return recordOf(ledger.held, this.#moment, this.#upstreamsOf.get(ledger.budget.name));
+    // The notes of a fleet have the terms of every budget.
+    const held = this.#right === undefined ? ledger.held : { ...ledger.held, part: undefined };
+    return recordOf(held, this.#moment, this.#upstreamsOf.get(ledger.budget.name));
   }
 
   /** The calendar of quotas does not follow a wall clock that steps for a moment. */

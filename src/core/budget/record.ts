@@ -22,6 +22,8 @@ export type Held = {
   /** It was learned from refusals, and counts our own requests. */
   readonly untold: Lowered | undefined;
   readonly windows: readonly LearnedWindow[];
+  /** The part of it by which it is polled; absent where nobody else watches, empty until it is polled by another one. */
+  readonly part?: string | undefined;
 };
 
 /**
@@ -68,8 +70,11 @@ export function recordOf(held: Held, now: Moment, upstreams: readonly string[] =
     lowered: lowered.filter(({ untilMs }) => untilMs > 0),
     untold: untold && { ...untold, untilMs: roundedAt(untold.untilMs) },
     windows: held.windows.filter(({ key }) => key.length <= LONGEST_KEY).slice(-MOST_WINDOWS),
+    ...(held.part !== undefined && { part: held.part }),
   };
-  const holds = Object.values(record).some((each) => (Array.isArray(each) ? each.length > 0 : Boolean(each)));
+  const holds =
+    held.part !== undefined ||
+    Object.values(record).some((each) => (Array.isArray(each) ? each.length > 0 : Boolean(each)));
   return holds ? { ...record, upstreams } : NOTHING_HELD;
 }
 
@@ -117,6 +122,7 @@ export function recordIn(record: Row): BudgetRecord {
     untold: record.get("untold", optional(objectOf(loweredOf))),
     windows: record.get("windows", listOf(objectOf(windowOf))),
     upstreams: record.get("upstreams", listOf(text)),
+    part: record.get("part", optional(text)),
   };
 }
 

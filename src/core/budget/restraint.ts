@@ -2,7 +2,8 @@
 
 import type { Advice } from "../advice/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../advice/limits.ts";
-import { type Budget, capOf, type Rate } from "../config/config.ts";
+import type { Budget, Rate } from "../config/config.ts";
+import { capOf, partOf } from "../config/part.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import { keepNewest } from "../text/remembered.ts";
 import type { BudgetRestraint } from "./ledger.ts";
@@ -70,7 +71,7 @@ export class Restraint {
     const lowered = this.#lowered?.get(rate.perMs)?.find(({ untilMs }) => nowMs < untilMs);
     if (lowered === undefined) return configuredCap;
     // Never under one: with none, nobody would see the limit rise again.
-    return Math.min(configuredCap, Math.max(1, capOf(lowered, this.budget.share)));
+    return Math.min(configuredCap, Math.max(1, capOf(lowered.requests, this.budget)));
   }
 
   /** Each limit is shown as it was advertised last, with what is known of its window. */
@@ -153,7 +154,10 @@ export class Restraint {
     const least = limits.reduce((a, { requests }) => Math.min(a, requests), Infinity);
     const limit = remaining?.limit ?? (limits.length === 0 ? undefined : least);
     this.advertised = { limit, remaining: remaining?.requests };
-    this.#left = remaining !== undefined && remaining.requests > 0 ? remaining.requests - inFlight : Infinity;
+    this.#left =
+      remaining !== undefined && remaining.requests > 0
+        ? partOf(remaining.requests, this.budget) - inFlight
+        : Infinity;
     this.#leftUntilMs = nowMs + Math.min(remaining?.resetMs ?? 0, this.budget.maxPauseMs);
     if (remaining === undefined) return;
     const yieldMs = yieldMsOf(remaining, this.budget);

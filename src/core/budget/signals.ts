@@ -1,7 +1,8 @@
 /** An upstream's advice means something else for each budget: this reads it with the config. */
 
 import type { AdvertisedLimit, RemainingRequests } from "../advice/limits.ts";
-import { type Budget, capOf, type Rate } from "../config/config.ts";
+import type { Budget, Rate } from "../config/config.ts";
+import { capOf, limitFor } from "../config/part.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
@@ -23,7 +24,7 @@ export function loweredBy(
   const meant = rateMeantBy(limit, budget);
   if (meant === undefined) return undefined;
   const { rate, advertised } = meant;
-  const inItsWindow = Math.max(advertised, Math.ceil(needs(rate) / budget.share - 1e-9));
+  const inItsWindow = Math.max(advertised, limitFor(needs(rate), budget));
   return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
 }
 
@@ -38,8 +39,7 @@ export function floorOver(
   if (meant === undefined) return undefined;
   const { rate, advertised } = meant;
   const polls = Math.ceil(needs(rate) - 1e-9);
-  const isHeldUp =
-    advertised < rate.requests && polls > Math.max(1, capOf({ requests: advertised }, budget.share));
+  const isHeldUp = advertised < rate.requests && polls > Math.max(1, capOf(advertised, budget));
   return isHeldUp ? { polls, rate } : undefined;
 }
 

@@ -20,17 +20,28 @@ export type Quota = {
   readonly onExhaust: "stop" | "refuse";
 };
 
+/** One of several that watch the same from different places and share nothing: each may use an equal part. */
+export type Vantage = {
+  readonly name: string;
+  /** There are at most so many. */
+  readonly of: number;
+};
+
 export type Budget = {
   readonly name: string;
+  /** As the upstream's owner allows it: of a vantage too, the whole. */
   readonly rates: readonly Rate[];
   /** 0 < share ≤ 1. */
   readonly share: number;
+  /** Absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   readonly lingerMs: number;
   readonly maxPauseMs: number;
   /** A pause that nobody asked for is no longer than this. */
   readonly blindAfterMs: number;
   /** 0 ≤ yieldBelow < 1, of the upstream's own limit. */
   readonly yieldBelow: number;
+  /** Of a vantage only its part, as is the spend. */
   readonly quota: Quota | undefined;
   /** Of money, in the currency of the prices of its upstreams. */
   readonly spend?: Quota | undefined;
@@ -394,6 +405,8 @@ export type Config = {
   readonly state: { readonly path: string } | undefined;
   /** Undefined if this process is the only one. */
   readonly fleet: Fleet | undefined;
+  /** Absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   /** Networks and addresses that no poll may connect to; undefined for the default. */
   readonly denyAddresses?: readonly string[] | undefined;
   /** Absent where nobody is told. */
@@ -404,9 +417,4 @@ export type Config = {
 
 export function isExpected({ status }: Pick<Expectation, "status">, code: number): boolean {
   return status.some((each) => each === code || each === `${Math.floor(code / 100)}xx`);
-}
-
-/** C = ⌊L · share⌋, guarded against 0.1 · 30 = 3.0000000000000004 and 0.29 · 100 = 28.999999999999996. */
-export function capOf(rate: Pick<Rate, "requests">, share: number): number {
-  return Math.floor(rate.requests * share + 1e-9);
 }

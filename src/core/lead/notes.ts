@@ -23,6 +23,8 @@ export type BudgetTerms = {
   readonly budget: string;
   /** Of all that the two waits follow from: processes with the same digest pace and hold leases alike. */
   readonly digest: string;
+  /** Where nothing is noted, others may have used what is ours now: a vantage may be a new one. */
+  readonly isPart?: boolean;
   /** How long a process waits that was started again with the same terms. */
   readonly coldMs: number;
   /** After this time nothing counts any more that was sent before. */
@@ -79,7 +81,7 @@ export function startOf(terms: BudgetTerms, { noted, isSure, firstAtMs, atMs }: 
   const rows = typeof noted === "object" ? noted.rows : undefined;
   const row = rows?.get(terms.budget);
   // Without any notes it is a restart like others.
-  const isSame = rows === undefined || row?.terms?.digest === digest;
+  const isSame = rows === undefined ? terms.isPart !== true : row?.terms?.digest === digest;
   const wholeMs = Math.max(terms.wholeMs, row?.terms?.wholeMs ?? 0);
   const coldMs = isSame ? terms.coldMs : wholeMs;
   const leftMs = isSure && row?.rest?.digest === digest ? row.rest.leftMs : Infinity;

@@ -13,18 +13,19 @@ export function* expose(
   others: readonly Family<MetricsSnapshot>[],
   format: Format,
 ): Generator<Uint8Array | undefined> {
-  const { upstreams, budgets, startedAtMs } = snapshot;
+  const { upstreams, budgets, startedAtMs, vantage } = snapshot;
+  const everywhere = vantage === undefined ? NO_LABELS : { vantage };
   const families = [
     yield* written(format, OF_UPSTREAM, upstreams, ({ upstream: { name }, accounts }) => ({
-      labels: { upstream: name },
+      labels: { upstream: name, ...everywhere },
       startedAtMs: accounts.startedAtMs,
     })),
     yield* written(format, OF_BUDGET, budgets, ({ name }) => ({
-      labels: { budget: name },
+      labels: { budget: name, ...everywhere },
       startedAtMs,
     })),
-    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: NO_LABELS, startedAtMs })),
-    yield* written(format, others, [snapshot], () => ({ labels: NO_LABELS, startedAtMs })),
+    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: everywhere, startedAtMs })),
+    yield* written(format, others, [snapshot], () => ({ labels: everywhere, startedAtMs })),
   ].flat();
   for (const { metric, samples } of families) {
     if (samples.length > 0) {

@@ -81,6 +81,8 @@ export type MetricsSnapshot = {
   readonly stateLostAtMs: number | undefined;
   /** How many cannot be reached because we are offline; undefined while this process polls nothing. */
   readonly offlineUpstreams: number | undefined;
+  /** Its name is a label of every sample; undefined where nobody else watches. */
+  readonly vantage?: string | undefined;
   /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
   readonly receivers: readonly ReceiverSnapshot[];

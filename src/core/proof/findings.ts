@@ -31,23 +31,34 @@ export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[]
     faults.push({ subject, message: sentence(rate, budget, advice) });
   }
   for (const early of spentEarly(proof)) {
-    if (early.quota.onExhaust === "stop") continue;
     const kind = kindOf(early);
-    const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early)}: ${adviceForQuota(early, use)}`;
-    faults.push({ subject: { kind, budget: budget.name }, message });
+    const subject: Subject = { kind, budget: budget.name };
+    if (early.quota.most < early.dearest) {
+      const poll = kind === "quota" ? "a poll" : `a poll of up to ${unitsOf(early.dearest, early)}`;
+      const message = `budget "${budget.name}" has no room for ${poll}: ${mostOf(early, budget)}`;
+      faults.push({ subject, message });
+    } else if (early.quota.onExhaust === "refuse") {
+      const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early, budget)}: ${adviceForQuota(early, use)}`;
+      faults.push({ subject, message });
+    }
   }
   return faults;
 }
 
 function nothingAllowed({ rate }: RateProof, budget: Budget, advice: string): string {
-  return `budget "${budget.name}" allows nothing: ${formatPercentage(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
+  return `budget "${budget.name}" allows nothing: ${shareOf(`${rate.requests} in ${rate.label}`, budget, ",")} is less than one request: ${advice}`;
 }
 
 function tooMuch({ rate, cap, demand, upstreams }: RateProof, budget: Budget, advice: string): string {
   const parts = upstreams.map(
     ({ upstream, slots, confirm }) => `${upstream}: ${slots} × (1 + ${confirm} to confirm)`,
   );
-  return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${formatPercentage(budget.share)} of ${rate.requests}): ${advice}`;
+  return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${listing(parts)}), its cap is ${cap} (${shareOf(`${rate.requests}`, budget)}): ${advice}`;
+}
+
+function shareOf(limit: string, { share, vantage }: Budget, comma = ""): string {
+  const whole = `${formatPercentage(share)} of ${limit}`;
+  return vantage === undefined ? whole : `${whole}, divided by ${vantage.of} vantages${comma}`;
 }
 
 function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
@@ -58,10 +69,18 @@ function kindOf({ currency }: QuotaProof): "quota" | "spend" {
   return currency === undefined ? "quota" : "spend";
 }
 
-function askedOf(proof: QuotaProof): string {
-  const { quota, scheduled, currency } = proof;
-  const [asked, most] = [scheduled, quota.most].map((units) => formatUnits(units, currency));
-  return `its schedules ask for ${asked} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}, the ${kindOf(proof)} is ${most}`;
+function askedOf(proof: QuotaProof, budget: Budget): string {
+  const asked = unitsOf(proof.scheduled, proof);
+  return `its schedules ask for ${asked} in ${formatDuration(proof.quota.perMs)}, ${mostOf(proof, budget)}`;
+}
+
+function mostOf(proof: QuotaProof, { vantage }: Budget): string {
+  const part = vantage === undefined ? "" : `, one of ${vantage.of} equal parts`;
+  return `the ${kindOf(proof)} is ${formatUnits(proof.quota.most, proof.currency)}${part}`;
+}
+
+function unitsOf(units: number, { currency }: QuotaProof): string {
+  return `${formatUnits(units, currency)} ${currency ?? "requests"}`;
 }
 
 /** A spend keeps only what is known to cost something, in its one currency. */
@@ -107,7 +126,7 @@ export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding
   const warnings: Finding[] = [];
   for (const early of spentEarly(proof)) {
     if (early.quota.onExhaust !== "stop") continue;
-    const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(early)}`;
+    const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(early, budget)}`;
     warnings.push({ subject: { kind: kindOf(early), budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, use));

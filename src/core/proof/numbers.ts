@@ -1,4 +1,5 @@
-import { type Budget, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
+import type { Budget, Quota, Rate, Upstream, Vantage } from "../config/config.ts";
+import { capOf, type Shares } from "../config/part.ts";
 import { mostOf } from "../config/price.ts";
 import {
   type ColdStart,
@@ -21,7 +22,7 @@ export type Demand = {
 
 export type RateProof = {
   readonly rate: Rate;
-  /** ⌊limit · share⌋, the most that may be used. */
+  /** ⌊limit · share⌋, the most that may be used; of a vantage, of its part of the limit. */
   readonly cap: number;
   /** The most that may be asked for in one window. */
   readonly demand: number;
@@ -55,6 +56,8 @@ export type TurnsProof = {
 export type BudgetProof = {
   readonly budget: string;
   readonly share: number;
+  /** Absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   /** Every rate allows a request, and every window has room for its demand, or else all take their turns in time. */
   readonly fits: boolean;
   readonly rates: readonly RateProof[];
@@ -88,6 +91,7 @@ export function proveBudget(use: BudgetUse): BudgetProof {
   return {
     budget: budget.name,
     share: budget.share,
+    ...(budget.vantage && { vantage: budget.vantage }),
     fits: rates.every(({ cap }) => cap >= 1) && turns?.inTime !== false,
     rates,
     turns,
@@ -99,7 +103,7 @@ export function proveBudget(use: BudgetUse): BudgetProof {
   };
 }
 
-type Rates = Pick<Budget, "rates" | "share">;
+type Rates = Shares & Pick<Budget, "rates">;
 
 /** Room in every window for all that may be asked for in it, or a pace that serves it in time. */
 export function fitsRates(budget: Rates, asks: readonly Ask[]): boolean {
@@ -125,8 +129,8 @@ function proveTurns({ budget, upstreams }: BudgetUse): TurnsProof | undefined {
   };
 }
 
-function proveRate(rate: Rate, { budget: { share }, upstreams }: BudgetUse): RateProof {
-  const cap = capOf(rate, share);
+function proveRate(rate: Rate, { budget, upstreams }: BudgetUse): RateProof {
+  const cap = capOf(rate.requests, budget);
   const demands = upstreams.map(({ name, schedule, confirm }) => {
     const slots = cronOf(schedule).mostWithin(rate.perMs);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };

@@ -7,9 +7,10 @@ import type { Status, UpstreamFacts } from "./status.ts";
 
 /** An upstream in the list has its last poll in place of its history. */
 export function* listAnswer(status: Status): Pieces {
-  const { version, startedAtMs, nowMs, ready, fleet, offline, stateStoreUp, stateLostAtMs, lastReload } =
-    status;
-  const own = { version, startedAtMs, nowMs, ready, fleet, offline, stateStoreUp, stateLostAtMs, lastReload };
+  const { version, startedAtMs, nowMs, ready, vantage, fleet } = status;
+  const { offline, stateStoreUp, stateLostAtMs, lastReload } = status;
+  const process = { version, startedAtMs, nowMs, ready, vantage, fleet };
+  const own = { ...process, offline, stateStoreUp, stateLostAtMs, lastReload };
   const incidents = yield* incidentsOfAll(status);
   const upstreams = listedUpstreams(status);
   const budgets = Iterator.from(status.budgets)

@@ -4,7 +4,7 @@
  * All times are wall-clock milliseconds. An unknown fact is absent from the JSON, never 0.
  */
 
-import type { Objective } from "../config/config.ts";
+import type { Objective, Vantage } from "../config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../poll/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
@@ -142,6 +142,8 @@ export type UpstreamFacts = UpstreamSummary & {
 export type BudgetStatus = {
   readonly name: string;
   readonly share: number;
+  /** Absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   readonly rates: BudgetState["rates"];
   /** What the upstream advertised last. */
   readonly advertised:
@@ -200,6 +202,8 @@ export type Status = {
   readonly startedAtMs: number;
   readonly nowMs: number;
   readonly ready: boolean;
+  /** Absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   /** Absent without a fleet. */
   readonly fleet?: FleetStatus | undefined;
   /** No upstream can be reached: our own network is the likely cause. */

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import type { QuotaName } from "../../core/answer/credit.ts";
-import { capOf } from "../../core/config/config.ts";
+import { capOf } from "../../core/config/part.ts";
 import { amountText } from "../../core/status/credit-sentence.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import type { QuotaSnapshot } from "../../core/metrics/snapshot.ts";
@@ -40,9 +40,10 @@ const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
 
 function rateGauge(
   { label, limit, cap, leases }: BudgetStatus["rates"][number],
-  { share, rates, advertised }: BudgetStatus,
+  budget: BudgetStatus,
 ): Markup {
-  const configured = capOf({ requests: limit }, share);
+  const { share, vantage, rates, advertised } = budget;
+  const configured = capOf(limit, budget);
   const advertisedLimit = advertised?.limit ?? Infinity;
   const isAdvertised = rates.some((rate) => advertisedLimit < rate.limit);
   // The newest limit that it told is not the only one that is kept to: others are learned from its refusals.
@@ -51,7 +52,10 @@ function rateGauge(
   return html`<div class="rate">
     <p>
       <b>${amount(leases)}</b> of our <b>${amount(cap)}</b> leases in use
-      <span class="of">limit: ${amount(limit)} per ${label}; our share ${percent(share)}${lowered}</span>
+      <span class="of"
+        >limit: ${amount(limit)} per ${label}; our share
+        ${percent(share)}${vantage === undefined ? "" : `, divided by ${vantage.of}`}${lowered}</span
+      >
     </p>
     ${gauge({ label: `${leases} leases in use, cap ${cap}, limit ${limit}`, full: limit, used: leases, mark: cap })}
   </div>`;

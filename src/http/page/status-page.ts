@@ -56,7 +56,7 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
     fleet?.leader &&
     html`<p class="of">${fleet.name} leads since ${moment(fleet.leader.sinceMs, status.nowMs)}</p>`;
   const body = html`<h1>${title}</h1>
-    ${leads ?? ""} ${notices(status)}
+    ${seenFrom(status)} ${leads ?? ""} ${notices(status)}
     ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${NONE_CONFIGURED}</p>`) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
     ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
@@ -65,6 +65,12 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
     ${yield* upstreamList("Healthy", healthy, axis, status)} ${section("Budgets", yield* budgetList(status))}
     ${section("Incidents", yield* lastIncidents(status))}`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);
+}
+
+function seenFrom({ vantage }: Pick<Status, "vantage">): Markup | "" {
+  return vantage === undefined
+    ? ""
+    : html`<p class="of">Seen from ${vantage.name}, one of ${vantage.of} vantages</p>`;
 }
 
 /** The whole page in one line, also for the browser's tab. */
@@ -183,7 +189,7 @@ function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
       written over it, and nobody leads until it is gone.
     </p>`;
   const body = html`<h1>${title}</h1>
-    ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
+    ${seenFrom(status)} ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
   return pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 

@@ -58,6 +58,16 @@ test("every metric of the catalogue is shown, in its order, with its type, help 
   }
 });
 
+test("where others watch too, every sample of every format has the name of its vantage", () => {
+  const snapshot = { ...fullMetricsSnapshot(), vantage: "eu" };
+  const text = parseExposition(renderText(snapshot));
+  const samples = [...text.values()].flatMap((family) => family.samples);
+  expect(samples.length).toBeGreaterThan(100);
+  for (const { labels } of samples) expect(labels).toMatchObject({ vantage: "eu" });
+  for (const { metrics } of renderProtobuf(snapshot).values())
+    for (const { labels } of metrics) expect(labels).toMatchObject({ vantage: "eu" });
+});
+
 test("labels with a closed set of values show no other value", () => {
   for (const { samples } of parseExposition(renderText(fullMetricsSnapshot())).values()) {
     for (const [label, value] of samples.flatMap((sample) => Object.entries(sample.labels))) {

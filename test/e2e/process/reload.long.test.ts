@@ -260,6 +260,28 @@ describe.concurrent("a reload", () => {
     expect((await ask(`${probesUrl}/-/healthy`)).status).toBe(200);
   });
 
+  it("divides the limits by another number of vantages, and each budget waits then; its name stays", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    const budgets = { api: { rate: { requests: 6_000, per: "1m" } } };
+    const config = (name: string, of: number): RawConfig =>
+      configOf(upstream, ["email"], { budgets, vantage: { name, of } });
+    await using folder = await openConfigFolder(config("eu", 2));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const capOf = async (): Promise<number | undefined> =>
+      sampleValue(await daemon.metrics(), "pacewatch_budget_cap_requests", { budget: "api", vantage: "eu" });
+    expect(await capOf()).toBe(600);
+    await folder.write(config("eu", 3));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(await capOf()).toBe(400);
+    expect((await daemon.get("/")).body).toContain("Seen from eu, one of 3 vantages");
+    // It waits for a whole window at its start, and again.
+    expect(upstream.requests).toBe(0);
+    await folder.write(config("us", 3));
+    expect((await daemon.post("/-/reload")).body).toBe(
+      "cannot reload: vantage.name must stay as it is until a restart\n",
+    );
+  });
+
   it("of a file whose key is missing keeps the old keys and the old upstreams", async () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",

@@ -367,6 +367,20 @@ describe("the status page", () => {
     expect(text).toMatch(/advertised: 3 left of 900/);
   });
 
+  test("says from which vantage it was seen, and by how many a limit is divided", async () => {
+    const vantage = { name: "eu", of: 3 };
+    const rates = [
+      { label: "1m", limit: 1000, cap: 66, leases: 1 },
+      { label: "1s", limit: 60, cap: 3, leases: 1 },
+    ];
+    const budget = { ...sampleBudgetStatus(), share: 0.2, vantage, rates };
+    const text = await textOfPage({ vantage, budgets: [budget] });
+    expect(text).toContain("Seen from eu, one of 3 vantages");
+    expect(text).toMatch(/our 66 .*1\u202f000 per 1m; our share 20 %, divided by 3(?!, lowered)/);
+    expect(text).toMatch(/our 3 .*60 per 1s; our share 20 %, divided by 3, lowered from 4\b/);
+    expect(await textOfPage({})).not.toContain("Seen from");
+  });
+
   test("says of a lowered cap why it is", async () => {
     const budget: BudgetStatus = {
       name: "email",

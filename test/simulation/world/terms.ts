@@ -1,4 +1,5 @@
-import { capOf, type Rate } from "../../../src/core/config/config.ts";
+import type { Rate } from "../../../src/core/config/config.ts";
+import { capOf } from "../../../src/core/config/part.ts";
 import { accountOf, budgetNameOf } from "./setup.ts";
 import type { Setup } from "./scenario.ts";
 
@@ -30,7 +31,7 @@ function readTerms(setup: Setup, credential: string): Terms | undefined {
   return {
     rates: budget.rates,
     share: budget.share,
-    gapMs: Math.max(...budget.rates.map((rate) => rate.perMs / capOf(rate, budget.share))),
+    gapMs: Math.max(...budget.rates.map((rate) => rate.perMs / capOf(rate.requests, budget))),
     lingerMs: budget.lingerMs,
     afterlifeMs: Math.max(0, ...drawers.map(({ timeoutMs }) => timeoutMs)) + budget.lingerMs,
   };
