@@ -37,6 +37,22 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   also: [
     '8:5: unknown key "also" in "upstreams[0]": write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: allowed are …',
   ],
+  vantage: [
+    '1:18: "vantage.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "the east"',
+    '1:34: "vantage.of" must be a whole number from 1 to 100, received 0',
+    '1:37: unknown key "share" in "vantage": allowed are …',
+  ],
+  "vantage-part": [
+    '3:18: budget "small" allows nothing: 20% of 14 in 1m, divided by 3 vantages, is less than one request: raise share to 25% and poll every 3m',
+    '4:18: budget "tight" does not fit: its upstreams may ask for 12 requests in 1m (b: 6 × (1 + 1 to confirm)), its cap is 4 (20% of 60, divided by 3 vantages): poll every 30s, or raise share to 60%',
+    '7:12: budget "counted" has no room for a poll: the quota is 0, one of 3 equal parts',
+    '11:12: budget "paid" has no room for a poll of up to 0.02 EUR: the spend is 0.016666666, one of 3 equal parts',
+    '14:12: budget "short" would use up its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000, one of 3 equal parts: poll every 30s, or set on_exhaust: stop',
+  ],
+  cluster: [
+    '2:53: unknown key "cluster" in "fleet.lock.redis": a lock is one key, and needs no cluster: write url or sentinel: allowed are …',
+  ],
+  "quota-too-small": ['4:12: budget "api" has no room for a poll of up to 0.02 EUR: the spend is 0.01'],
   assertions: [
     '10:19: "upstreams[0].expect.body[0].path" must be a JSON pointer, such as /data/0/id, or "" for the whole body, received "data.id"',
     '11:40: "upstreams[0].expect.body[1]" must have one kind of check, received equals and type: write one entry for each',
@@ -169,11 +185,11 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "fleet-of-replicas": [
     '3:1: "fleet.lock" is missing: it must be a mapping',
-    '3:10: unknown key "redis" in "fleet": allowed are …',
-    '3:73: unknown key "mode" in "fleet": allowed are …',
-    '3:86: unknown key "replicas" in "fleet": allowed are …',
-    '3:99: unknown key "reserve" in "fleet": allowed are …',
-    '3:113: unknown key "prefix" in "fleet": allowed are …',
+    '3:10: unknown key "redis" in "fleet": write it as fleet.lock: { redis: … }: allowed are …',
+    '3:73: unknown key "mode" in "fleet": remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: allowed are …',
+    '3:86: unknown key "replicas" in "fleet": remove it, as there may be any number of them: allowed are …',
+    '3:99: unknown key "reserve" in "fleet": remove it, as whoever cannot reach the lock sends nothing: allowed are …',
+    '3:113: unknown key "prefix" in "fleet": write it as fleet.lock.redis.key: allowed are …',
   ],
   "fleet-without-redis": [
     '3:18: "fleet.lock.redis" must have url or sentinel, received neither',
