@@ -113,12 +113,17 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       const log = createLogger({ level: "info" });
       exit(await run({ configPath: config, listen, environment, withdraw, log, events: process, err }), true);
     });
-  configured("check", "validate the config, and prove that it fits the limits")
+  configured("check [files...]", "validate the config, and prove that it fits the limits")
+    .addHelpText(
+      "after",
+      "\nOf several files, each is of a deployment of its own: nothing may stand in two of them.",
+    )
     .addOption(jsonOption())
     .option("--no-secrets", "read no key and no file that it names; a variable for them need not be set")
-    .action(async (options: Said<CheckOptions>) => {
+    .action(async (files: string[], options: Said<CheckOptions>) => {
       const { check } = await import("./commands/check.ts");
-      exit(await check(withIo(options)));
+      const [config = options.config, ...others] = files;
+      exit(await check({ ...withIo({ ...options, config }), others }));
     });
   configured("probe [names...]", "poll once, now: all upstreams, or those named")
     .addOption(jsonOption())

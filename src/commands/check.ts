@@ -5,7 +5,8 @@ import { counted } from "../core/exchange/json-value.ts";
 import { UNREADABLE } from "../files/mark.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
-import { load, type RequestLine } from "../config/load.ts";
+import { load, type Loading, type RequestLine } from "../config/load.ts";
+import { alsoElsewhere, type Deployment } from "../core/proof/deployments.ts";
 import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { CommandIo } from "./loading.ts";
@@ -13,12 +14,14 @@ import { type ToldDown, toldDown } from "../core/proof/told-down.ts";
 import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
 
 export type CheckOptions = CommandIo & {
+  /** Configs of other deployments: with the first they must have nothing in common. */
+  readonly others?: readonly string[];
   readonly json: boolean;
   /** Whether variables must be set, and the keys and files that the config names be there. */
   readonly secrets: boolean;
 };
 
-/** `check --json` prints this. */
+/** `check --json` prints this, and of several configs a list of it. */
 export type CheckReport = {
   readonly file: string;
   readonly ok: boolean;
@@ -40,10 +43,44 @@ export type CheckReport = {
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
 export async function check(options: CheckOptions): Promise<number> {
-  const { configPath: file, environment, json, secrets, out, err } = options;
-  const loading = await load(file, { environment, resolve: secrets ? "everything" : "structure" });
-  const faults =
-    loading.kind === "refused" ? loading.faults : secrets ? stateFaults(loading.config, file) : [];
+  const { configPath, others = [], environment, json, secrets, out } = options;
+  const paths = [configPath, ...others];
+  const resolve = secrets ? "everything" : "structure";
+  const reports: CheckReport[] = [];
+  const deployments: Deployment[] = [];
+  for (const [index, file] of paths.entries()) {
+    const loading = await load(file, { environment, resolve, withKeys: others.length > 0 });
+    const deployment = deploymentOf(file, loading);
+    const shared = deployment === undefined ? [] : alsoElsewhere(deployment, deployments);
+    deployments.push(...(deployment === undefined ? [] : [deployment]));
+    const faults = shared.map((message) => ({ file, line: 1, column: 1, message }));
+    if (!json && index > 0) out("\n");
+    reports.push(reportOf(file, loading, faults, options));
+  }
+  if (json) out(`${JSON.stringify(others.length === 0 ? reports[0] : reports, undefined, 2)}\n`);
+  return reports.every(({ ok }) => ok) ? 0 : 1;
+}
+
+function deploymentOf(file: string, loading: Loading): Deployment | undefined {
+  if (loading.kind === "refused") return undefined;
+  const { config, requests, keys = new Map() } = loading;
+  return {
+    file,
+    budgets: config.budgets.map(({ name }) => name),
+    requests: new Map(requests.map(({ upstream, url }) => [upstream, url])),
+    keys,
+  };
+}
+
+/** Prints it too, where people read it. */
+function reportOf(
+  file: string,
+  loading: Loading,
+  shared: readonly Fault[],
+  { json, secrets, out, err }: CheckOptions,
+): CheckReport {
+  const own = loading.kind === "refused" ? loading.faults : secrets ? stateFaults(loading.config, file) : [];
+  const faults = [...own, ...shared];
   const isLoaded = loading.kind === "loaded" && faults.length === 0;
   const warnings = isLoaded ? loading.warnings : [];
   const { budgets } = loading.proof ?? { budgets: [] };
@@ -55,12 +92,9 @@ export async function check(options: CheckOptions): Promise<number> {
   const outWarnings = (some: readonly Fault[]): void => {
     for (const warning of some) out(`\nwarning: ${formatFault(warning)}\n`);
   };
-  if (json) {
-    const proven = { budgets, learned, unsafe, costs, toldDown: told, requests };
-    const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
-    out(`${JSON.stringify(report, undefined, 2)}\n`);
-    return isLoaded ? 0 : 1;
-  }
+  const proven = { budgets, learned, unsafe, costs, toldDown: told, requests };
+  const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
+  if (json) return report;
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
   if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
   outWarnings(warnings.filter(({ exposesKey }) => exposesKey));
@@ -73,7 +107,7 @@ export async function check(options: CheckOptions): Promise<number> {
   for (const sentences of [unsafe, costs]) if (sentences.length > 0) out(`\n${sentences.join("\n")}\n`);
   outWarnings(warnings.filter(({ exposesKey }) => !exposesKey));
   if (faults.length > 0) err(loading.digest === UNREADABLE ? listOf(faults) : refusal(file, faults));
-  return isLoaded ? 0 : 1;
+  return report;
 }
 
 /** Only this command may open a state file beside the daemon that uses it: in the daemon, closing it would drop its locks. */
@@ -103,6 +137,7 @@ function refusal(file: string, faults: readonly Fault[]): string {
   return `${file} is refused: ${counted(faults.length, "fault")}\n${lines.join("")}`;
 }
 
-function summary({ upstreams, budgets }: Config): string {
-  return `${counted(upstreams.length, "upstream")} on ${counted(budgets.length, "budget")}`;
+function summary({ upstreams, budgets, vantage }: Config): string {
+  const part = vantage === undefined ? "" : `, from ${vantage.name}, which is one of ${vantage.of} vantages`;
+  return `${counted(upstreams.length, "upstream")} on ${counted(budgets.length, "budget")}${part}`;
 }

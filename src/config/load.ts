@@ -29,6 +29,8 @@ export type LoadOptions = {
    * names, schedules and budgets need must be set.
    */
   readonly resolve?: "everything" | "structure";
+  /** To be compared with those of another config. */
+  readonly withKeys?: boolean;
 };
 
 /** These tell later whether anything has changed since. */
@@ -51,6 +53,8 @@ export type Loading =
       /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
       readonly requests: readonly RequestLine[];
+      /** The upstreams' keys by their names, if asked for, and as far as they were read. Never to be shown. */
+      readonly keys?: ReadonlyMap<string, string>;
     } & ReadFiles)
   | ({
       readonly kind: "refused";
@@ -148,6 +152,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
       requestOf(upstream, ["upstreams", index], tree),
     ),
     warnings: listed([...placed(warnings), ...around.warnings]),
+    ...(options.withKeys === true && { keys: around.keys }),
     ...read,
   };
 }

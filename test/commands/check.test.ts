@@ -11,10 +11,12 @@ async function checked(
   json: boolean,
   environment: Record<string, string> = {},
   secrets = true,
+  others: readonly string[] = [],
 ): Promise<Printed> {
   let [out, err] = ["", ""];
   const code = await check({
     configPath,
+    others,
     json,
     secrets,
     environment,
@@ -258,4 +260,73 @@ test("what may do or cost something is told with how often it is sent", async ()
   expect(report.unsafe).toHaveLength(1);
   const safe = await directory.write(withUpstream("method: OPTIONS"));
   expect((await checked(safe, false)).out).not.toContain("times a day");
+});
+
+test("a vantage is shown with its part of every limit and quota", async () => {
+  await using directory = await ConfigDirectory.create();
+  const text = withUpstream("every: 15s").replace(
+    /rate: \{[^}]*\}/,
+    "rate: { requests: 1000, per: 1m }\n    quota: { requests: 600000, per: 30d, on_exhaust: stop }",
+  );
+  const path = await directory.write(`vantage: { name: eu, of: 3 }\n${text}`);
+  const { code, out } = await checked(path, false);
+  expect(code).toBe(0);
+  expect(out).toContain("1 upstream on 1 budget, from eu, which is one of 3 vantages\n");
+  expect(out).toContain("── budget api, in 3 equal parts ──");
+  expect(out).toMatch(/any 1m +1000\/3 +20% +66 +8 +58 /);
+  // Three of these after one another still fit one third of the limit.
+  expect(out).toContain("restart   waits one pace gap, 910ms");
+  expect(out).toContain("quota     schedules ask for 172 800 of 200 000 requests in 30d");
+  const { budgets } = JSON.parse((await checked(path, true)).out) as CheckReport;
+  expect(budgets[0]?.vantage).toEqual({ name: "eu", of: 3 });
+});
+
+describe("configs of several deployments", () => {
+  const deployment = (name: string, url: string, key: string): string => `
+budgets: { ${name}: { rate: { requests: 60, per: 1m } } }
+upstreams:
+  - { name: ${name}, base_url: "${url}", auth: { bearer: { env: ${key} } }, budget: ${name}, every: 15s }
+`;
+  const keys = { KEY_A: "test-key-a", KEY_B: "test-key-b", KEY_C: "test-key-a" };
+
+  test("fit where nothing stands in two of them, and each is shown", async () => {
+    await using directory = await ConfigDirectory.create();
+    const a = await directory.write(deployment("mail", "https://mail.example.test", "KEY_A"), "a.yaml");
+    const b = await directory.write(deployment("router", "https://router.example.test", "KEY_B"), "b.yaml");
+    const { code, out, err } = await checked(a, false, keys, true, [b]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(`${a} fits: 1 upstream on 1 budget\n`);
+    expect(out).toContain(`\n\n${b} fits: 1 upstream on 1 budget\n`);
+  });
+
+  test("are refused where an upstream, a key or a budget stands in two of them", async () => {
+    await using directory = await ConfigDirectory.create();
+    const a = await directory.write(deployment("mail", "https://mail.example.test", "KEY_A"), "a.yaml");
+    const b = await directory.write(deployment("mail", "https://mail.example.test", "KEY_B"), "b.yaml");
+    const c = await directory.write(deployment("router", "https://router.example.test", "KEY_C"), "c.yaml");
+    const { code, out, err } = await checked(a, false, keys, true, [b, c]);
+    expect(code).toBe(1);
+    expect(out).toContain(`${a} fits`);
+    expect(err.replaceAll(`${directory.path}/`, "")).toBe(`b.yaml is refused: 2 faults
+  b.yaml:1:1: budget "mail" stands in a.yaml too: each deployment has budgets of its own
+  b.yaml:1:1: upstream "mail" asks https://mail.example.test/v1/resources, and so does "mail" of a.yaml: only one deployment may poll it
+c.yaml is refused: 1 fault
+  c.yaml:1:1: upstream "router" uses the same key as "mail" of a.yaml: what one key may send is one budget, of one deployment
+`);
+    expect(out + err).not.toContain("test-key");
+  });
+
+  test("are compared without their keys too, and reported as a list", async () => {
+    await using directory = await ConfigDirectory.create();
+    const a = await directory.write(deployment("mail", "${MAIL_URL}", "KEY_A"), "a.yaml");
+    const b = await directory.write(deployment("post", "${MAIL_URL}", "KEY_A"), "b.yaml");
+    const c = await directory.write(deployment("router", "${ROUTER_URL}", "KEY_A"), "c.yaml");
+    const { code, out } = await checked(a, true, {}, false, [b, c]);
+    expect(code).toBe(1);
+    const reports = JSON.parse(out) as readonly CheckReport[];
+    expect(reports.map(({ ok }) => ok)).toEqual([true, false, true]);
+    expect(reports[1]?.faults.map(({ message }) => message)).toEqual([
+      `upstream "post" asks \${MAIL_URL}/v1/resources, and so does "mail" of ${a}: only one deployment may poll it`,
+    ]);
+  });
 });

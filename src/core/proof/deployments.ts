@@ -1,0 +1,44 @@
+/** Who outgrows one process runs several deployments, which know nothing of each other. So nothing may stand in two of them. */
+
+export type Deployment = {
+  readonly file: string;
+  readonly budgets: readonly string[];
+  /** By upstream: what is asked of whom. */
+  readonly requests: ReadonlyMap<string, string>;
+  /** By upstream, as far as they are known: only to be compared, never to be shown. */
+  readonly keys: ReadonlyMap<string, string>;
+};
+
+/** What stands in one of those before it too, a sentence each. */
+export function alsoElsewhere(
+  { budgets, requests, keys }: Deployment,
+  others: readonly Deployment[],
+): readonly string[] {
+  const holders = new Map<string, string>();
+  for (const other of others) {
+    const owned = (upstream: string): string => `"${upstream}" of ${other.file}`;
+    for (const budget of other.budgets) holders.set(`budget ${budget}`, other.file);
+    for (const [upstream, request] of other.requests) holders.set(`request ${request}`, owned(upstream));
+    for (const [upstream, key] of other.keys) holders.set(`key ${key}`, owned(upstream));
+  }
+  const taken = budgets.flatMap((budget) => {
+    const file = holders.get(`budget ${budget}`);
+    return file === undefined
+      ? []
+      : [`budget "${budget}" stands in ${file} too: each deployment has budgets of its own`];
+  });
+  const asked = [...requests].flatMap(([upstream, request]) => {
+    const asker = holders.get(`request ${request}`);
+    if (asker !== undefined)
+      return [
+        `upstream "${upstream}" asks ${request}, and so does ${asker}: only one deployment may poll it`,
+      ];
+    const user = holders.get(`key ${keys.get(upstream)}`);
+    if (user !== undefined)
+      return [
+        `upstream "${upstream}" uses the same key as ${user}: what one key may send is one budget, of one deployment`,
+      ];
+    return [];
+  });
+  return [...taken, ...asked];
+}
