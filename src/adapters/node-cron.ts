@@ -1,5 +1,5 @@
 import { type ScheduledTask, schedule as startTask } from "node-cron";
-import { cronOf } from "../core/schedule/schedule.ts";
+import { slotsOf } from "../core/schedule/schedule.ts";
 import type { Trigger, Triggers } from "../core/schedule/triggers.ts";
 import type { Log } from "../core/text/log.ts";
 
@@ -28,7 +28,7 @@ export function cronTriggers(log: Log): Triggers {
 
       function plan(): void {
         void task?.destroy();
-        nextMs = cronOf(schedule).next(Date.now());
+        nextMs = slotsOf(schedule).next(Date.now());
         task = startTask(timeOfDay(nextMs), beat, OPTIONS);
         // Its second has come meanwhile, and node-cron would wake us tomorrow.
         if (Date.now() >= nextMs) late = setImmediate(beat);
@@ -39,7 +39,7 @@ export function cronTriggers(log: Log): Triggers {
         // The slot is on another day, or the clock was set back.
         if (secondMs < nextMs) return;
         const dueMs = [secondMs, secondMs - LATE_AT_MOST_MS].find(
-          (atMs) => atMs >= nextMs && cronOf(schedule).next(atMs - 1) === atMs,
+          (atMs) => atMs >= nextMs && slotsOf(schedule).next(atMs - 1) === atMs,
         );
         plan();
         if (dueMs === undefined) return;

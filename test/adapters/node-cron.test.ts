@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cronTriggers } from "../../src/adapters/node-cron.ts";
-import { scheduleCron } from "../../src/core/schedule/schedule.ts";
+import { scheduleCron, scheduleEvery, slotsOf } from "../../src/core/schedule/schedule.ts";
 
 const START_MS = Date.UTC(2026, 0, 1, 10);
 const PERIOD_MS = 10_000;
@@ -42,3 +42,16 @@ test.each([
 ])("woken %s", async (_, wokenAfterMs, expected) => {
   expect(await ticksOf(...wokenAfterMs)).toEqual(expected);
 });
+
+test.each([7_000, 45_000, 90_000])(
+  "a period that divides no minute ticks evenly: %s ms",
+  async (periodMs) => {
+    const schedule = scheduleEvery(periodMs, "email");
+    const ticks: number[] = [];
+    const trigger = cronTriggers(SILENT).start(schedule, (atMs) => ticks.push(atMs));
+    const firstMs = slotsOf(schedule).next(START_MS);
+    await vi.advanceTimersByTimeAsync(firstMs - START_MS + 4 * periodMs);
+    trigger.stop();
+    expect(ticks).toEqual([0, 1, 2, 3, 4].map((slot) => firstMs + slot * periodMs));
+  },
+);

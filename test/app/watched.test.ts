@@ -11,7 +11,7 @@ import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { askedFor } from "../../src/core/report/period.ts";
 import { type Report, reportedOf } from "../../src/core/report/report.ts";
-import { cronOf, type Schedule, scheduleCron } from "../../src/core/schedule/schedule.ts";
+import { slotsOf, type Schedule, scheduleCron } from "../../src/core/schedule/schedule.ts";
 import { CALENDAR, type Columns, RANGES, spanOf } from "../../src/core/status/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/time/duration.ts";
 import { seededRandom } from "../../src/simulator/randomness.ts";
@@ -111,7 +111,7 @@ class World {
   }
 
   #poll(atMs: number, { outcome, served }: Deed): void {
-    const gapMs = cronOf(this.#schedule).usualGapMs;
+    const gapMs = slotsOf(this.#schedule).usualGapMs;
     this.ledger.push({ atMs, served, gapMs });
     const sentAtMs = atMs + this.#aheadMs;
     const times = { sentAtMs, endedAtMs: sentAtMs + 120, delayMs: 0, usualGapMs: gapMs };
@@ -120,7 +120,7 @@ class World {
   }
 
   #nextSlot(afterMs: number): number {
-    return cronOf(this.#schedule).next(afterMs + this.#aheadMs) - this.#aheadMs;
+    return slotsOf(this.#schedule).next(afterMs + this.#aheadMs) - this.#aheadMs;
   }
 
   #begin(nowMs: number): { history: History; record: UpstreamRecord } {

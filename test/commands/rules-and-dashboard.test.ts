@@ -344,7 +344,7 @@ describe("the dashboard", () => {
 test.each([rules, dashboard])(
   "a config that is refused prints its faults, and nothing else",
   async (command) => {
-    const printed = await told(command, CONFIG.replace("every: 15s", "every: 7s"));
+    const printed = await told(command, CONFIG.replace("every: 15s", "every: 1500ms"));
     expect(printed).toMatchObject({ code: 1, out: "" });
     expect(printed.err).toMatch(/pacewatch\.yaml:\d+:\d+: /);
   },

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { prove } from "../../src/core/proof/proof.ts";
-import { cronOf } from "../../src/core/schedule/schedule.ts";
+import { slotsOf } from "../../src/core/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
 import type { Scenario } from "./world/scenario.ts";
@@ -47,7 +47,7 @@ const plans = fc
     const rates = plan.windows.map((perMs, index) => {
       const { requests, kind } = plan.limits[index] ?? plan.limits[0];
       const demand = drawn.reduce(
-        (sum, each) => sum + cronOf(each.schedule).mostWithin(perMs) * (1 + each.confirm),
+        (sum, each) => sum + slotsOf(each.schedule).mostWithin(perMs) * (1 + each.confirm),
         0,
       );
       const onAverage = drawn.reduce(

@@ -43,9 +43,7 @@ import type { RoutesDeps } from "../../src/http/routes/routes.ts";
  */
 
 export function sampleSchedule(periodMs: number, name = "email"): Schedule {
-  const reading = scheduleEvery(periodMs, name);
-  if (reading.kind === "refused") throw new Error(reading.message);
-  return reading.schedule;
+  return scheduleEvery(periodMs, name);
 }
 
 export function sampleBudget(changes: Partial<Budget> = {}): Budget {

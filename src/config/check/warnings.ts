@@ -1,5 +1,6 @@
 import { type Config, isOneOf, type Receiver, type Upstream } from "../../core/config/config.ts";
-import { cronOf } from "../../core/schedule/schedule.ts";
+import { Cron } from "../../core/schedule/cron.ts";
+import { slotsOf } from "../../core/schedule/schedule.ts";
 import { formatDuration } from "../../core/time/duration.ts";
 import { isCleartext } from "../keys/upstream-url.ts";
 import { variablesIn } from "../read/interpolate.ts";
@@ -28,8 +29,9 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
       ["tls", "insecure_skip_verify"],
       "trusts any certificate, so anybody in between can read its key",
     );
-  const { restrictsBothDayFields, shortestGapMs } = cronOf(schedule);
-  if (restrictsBothDayFields)
+  const slots = slotsOf(schedule);
+  const { shortestGapMs } = slots;
+  if (slots instanceof Cron && slots.restrictsBothDayFields)
     warn(["cron"], "is polled only on days that match both day-of-month and day-of-week");
   const timeout = formatDuration(timeoutMs);
   if (timeoutMs > shortestGapMs) {

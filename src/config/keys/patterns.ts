@@ -1,7 +1,5 @@
 /** An editor can tell by these patterns of the JSON Schema what is wrong with a text before `check` does. */
 
-import { UNITS_MS } from "../../core/time/duration.ts";
-
 /** Leading zeros are allowed. */
 const ZEROS = "0*";
 
@@ -36,15 +34,6 @@ export function amountsPattern(units: Readonly<Record<string, number>>, min: num
     return low > high ? [] : [`${numbersPattern(low, high)}${unit}`];
   });
   return new RegExp(`^(?:${parts.join("|")})$`);
-}
-
-/** Exactly these durations, in any unit. */
-export function durationsPattern(durationsMs: readonly number[]): string {
-  const parts = Object.entries(UNITS_MS).flatMap(([unit, sizeMs]) => {
-    const amounts = durationsMs.filter((ms) => ms % sizeMs === 0).map((ms) => ms / sizeMs);
-    return amounts.length === 0 ? [] : [`(?:${amounts.join("|")})${unit}`];
-  });
-  return `^${ZEROS}(?:${parts.join("|")})$`;
 }
 
 const PORTS = numbersPattern(0, 65_535);

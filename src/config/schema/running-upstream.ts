@@ -8,7 +8,7 @@ import {
   type Value,
 } from "../../core/config/config.ts";
 import type { Price } from "../../core/config/price.ts";
-import { cronOf } from "../../core/schedule/schedule.ts";
+import { slotsOf } from "../../core/schedule/schedule.ts";
 import { mappingOf } from "../keys/rules.ts";
 import { joinTemplate, joinUrl } from "../keys/upstream-url.ts";
 import { bodyOf } from "./request.ts";
@@ -65,7 +65,7 @@ export function upstreamOf(
     confirm: confirm.polls,
     confirmOverMs: confirm.overMs,
     degradedAboveMs: same.degradedAboveMs ?? same.objective.latencyMs,
-    timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
+    timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, slotsOf(schedule).shortestGapMs),
     expect: {
       ...expect,
       json: expect.json ?? same.method !== "HEAD",

@@ -1,33 +1,27 @@
 /** When an upstream is polled. */
 
 import type { z } from "zod";
-import { parseDuration } from "../../core/time/duration.ts";
+import { DAY_MS, parseDuration, SECOND_MS, UNITS_MS } from "../../core/time/duration.ts";
 import { zoneSpans } from "../../core/time/time-zone.ts";
 import { parseCron } from "../../core/schedule/parse-cron.ts";
-import {
-  LEGAL_PERIODS_MS,
-  type Schedule,
-  scheduleCron,
-  scheduleEvery,
-} from "../../core/schedule/schedule.ts";
-import { checked } from "../keys/leaves.ts";
+import { type Schedule, scheduleCron, scheduleEvery } from "../../core/schedule/schedule.ts";
+import { checked, reading } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
-import { CRON_PATTERN, TIME_ZONE_PATTERN, durationsPattern } from "../keys/patterns.ts";
+import { amountsPattern, CRON_PATTERN, TIME_ZONE_PATTERN } from "../keys/patterns.ts";
 
 /** Exactly one of them. */
 export const SCHEDULE_KEYS = ["every", "cron"] as const;
 
-const EVERY_PHRASE = "a period such as 15s, 5m or 1h";
 const CRON_PHRASE = "a cron expression";
 const ZONE_PHRASE = "the name of a time zone, such as Europe/Berlin";
 
-function everyFault(text: string): string | undefined {
-  const periodMs = parseDuration(text);
-  if (periodMs === undefined) return EVERY_PHRASE;
-  const reading = scheduleEvery(periodMs, "");
-  if (reading.kind === "schedule") return undefined;
-  return `a period that divides a minute, an hour or a day evenly (${reading.message})`;
-}
+/** Triggers know whole seconds only. */
+const { ms: _, ...PERIOD_UNITS } = UNITS_MS;
+const period = reading(
+  amountsPattern(PERIOD_UNITS, SECOND_MS, DAY_MS),
+  "a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m",
+  parseDuration,
+);
 
 function zoneFault(name: string): string | undefined {
   return zoneSpans(name) === undefined ? ZONE_PHRASE : undefined;
@@ -39,14 +33,15 @@ function cronFault(text: string): string | undefined {
 }
 
 type ScheduleKeys = Readonly<
-  Record<"every" | "cron" | "time_zone", z.ZodOptional<z.ZodType<string, string>>>
+  Record<"cron" | "time_zone", z.ZodOptional<z.ZodType<string, string>>> &
+    Record<"every", z.ZodOptional<z.ZodType<number, string>>>
 >;
 
 export const scheduleKeys: ScheduleKeys = {
-  every: noted(checked(everyFault, EVERY_PHRASE, durationsPattern(LEGAL_PERIODS_MS)), { isNeeded: true })
+  every: noted(period, { isNeeded: true })
     .optional()
     .describe(
-      "The period: seconds that divide 60, minutes that divide 60, or hours that divide 24. Its phase comes from the name. A new upstream is polled once before its first slot, unless its method is not safe or a poll costs money.",
+      "The period: whole seconds, from 1s to 1d. Its slots are reckoned from 1970, and its phase comes from the name, so that they stay where they are over restarts. A new upstream is polled once before its first slot, unless its method is not safe or a poll costs money.",
     ),
   cron: noted(checked(cronFault, CRON_PHRASE, CRON_PATTERN), { isNeeded: true })
     .optional()
@@ -63,10 +58,13 @@ export const scheduleKeys: ScheduleKeys = {
 /** An upstream without a schedule, or with two, is refused by its rule, and has none. */
 export function scheduleOf(
   name: string,
-  { every, cron, timeZone }: Readonly<Record<"every" | "cron" | "timeZone", string | undefined>>,
+  {
+    every,
+    cron,
+    timeZone,
+  }: Readonly<Record<"cron" | "timeZone", string | undefined> & Record<"every", number | undefined>>,
 ): Schedule | undefined {
-  if ((every === undefined) === (cron === undefined)) return undefined;
-  const reading =
-    cron === undefined ? scheduleEvery(parseDuration(every ?? "") ?? 0, name) : scheduleCron(cron, timeZone);
-  return reading.kind === "schedule" ? reading.schedule : undefined;
+  if (every !== undefined) return cron === undefined ? scheduleEvery(every, name) : undefined;
+  const reading = cron === undefined ? undefined : scheduleCron(cron, timeZone);
+  return reading?.kind === "schedule" ? reading.schedule : undefined;
 }

@@ -258,7 +258,7 @@ export type UpstreamKeys = Omit<
   readonly expect: ExpectKeys;
   readonly baseUrl: string;
   readonly path: string;
-  readonly every: string | undefined;
+  readonly every: number | undefined;
   readonly cron: string | undefined;
   readonly timeZone: string | undefined;
   readonly timeoutMs: number | undefined;

@@ -1,5 +1,5 @@
 import type { Upstream } from "../config/config.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Needs } from "./signals.ts";
 
@@ -14,7 +14,7 @@ export function needsOf(upstreams: readonly Upstream[]): Needs {
 export function leasesOfSlowPolls(upstreams: readonly Upstream[], perMs: number, lingerMs: number): number {
   return upstreams.reduce(
     (sum, { schedule, timeoutMs }) =>
-      sum + cronOf(schedule).mostWithin(perMs * CLOCK_RATE_MARGIN + timeoutMs + lingerMs),
+      sum + slotsOf(schedule).mostWithin(perMs * CLOCK_RATE_MARGIN + timeoutMs + lingerMs),
     0,
   );
 }

@@ -1,6 +1,7 @@
 /** The token requests of OAuth 2.0 cost a known number of requests, before any is sent. */
 
-import { LEGAL_PERIODS_MS, scheduleEvery, cronOf } from "../schedule/schedule.ts";
+import { scheduleEvery, slotsOf } from "../schedule/schedule.ts";
+import { DAY_MS } from "../time/duration.ts";
 import type { Upstream } from "./config.ts";
 
 /** Two token requests with the same settings are at least this far apart. */
@@ -23,17 +24,16 @@ export function tokenRequests(upstreams: readonly Upstream[]): readonly Upstream
     const { budgets } = first.auth.token;
     const gapMs = Math.max(
       TOKEN_GAP_MS,
-      Math.min(...users.map(({ schedule }) => cronOf(schedule).shortestGapMs)),
+      Math.min(...users.map(({ schedule }) => slotsOf(schedule).shortestGapMs)),
     );
-    const reading = scheduleEvery(LEGAL_PERIODS_MS.findLast((legalMs) => legalMs <= gapMs) ?? 0, first.name);
-    if (reading.kind === "refused") return [];
+    const schedule = scheduleEvery(Math.min(gapMs, DAY_MS), first.name);
     const others = users.length === 1 ? "" : ` and ${users.length - 1} more`;
     return [
       {
         ...first,
         name: `token of ${first.name}${others}`,
         budgets,
-        schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
+        schedule: { ...schedule, source: `at most ${schedule.source}` },
         timeoutMs: TOKEN_TIMEOUT_MS,
         confirm: 0,
         price: undefined,

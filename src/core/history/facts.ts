@@ -3,7 +3,7 @@ import type { Upstream, Value } from "../config/config.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Health } from "../poll/health.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { creditSentence } from "../status/credit-sentence.ts";
 import {
   type UpstreamFacts,
@@ -50,7 +50,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     labels: upstream.labels,
     ...(links && { links }),
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
-    usualGapMs: cronOf(schedule).usualGapMs,
+    usualGapMs: slotsOf(schedule).usualGapMs,
     objective: upstream.objective,
     degradedAboveMs: upstream.degradedAboveMs,
     pausedUntilMs: condition.pausedUntilMs,

@@ -7,7 +7,7 @@ import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { CODE_LABELS, type Count, DURATION_BOUNDS } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
@@ -136,12 +136,12 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
   ),
   "pacewatch_schedule_period_seconds{upstream}": gauge(
     "The usual gap between two slots of the schedule: its nights and weekends are not among them.",
-    one(({ upstream }) => seconds(cronOf(upstream.schedule).usualGapMs)),
+    one(({ upstream }) => seconds(slotsOf(upstream.schedule).usualGapMs)),
   ),
   "pacewatch_schedule_watched_ratio{upstream}": gauge(
     "The part of all time that the schedule watches; absent where it has no nights or weekends.",
     one(({ upstream }) => {
-      const { watchedRatio } = cronOf(upstream.schedule);
+      const { watchedRatio } = slotsOf(upstream.schedule);
       return watchedRatio < 1 ? watchedRatio : undefined;
     }),
   ),

@@ -8,7 +8,7 @@ import {
   leaseRatesOf,
   paceGapMs,
 } from "../budget/leases.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { type Ask, allServedInTime, asksOf, longestBusyMs, paceOf, requestsWithin } from "./pace.ts";
 
 /** One upstream may send so much under one rate: its slots, each with all of its confirmations. */
@@ -99,7 +99,7 @@ export function proveBudget(use: BudgetUse): BudgetProof {
     coldStart: { rule, waitMs },
     quota: budget.quota && proveQuota(budget.quota, use, () => 1),
     spend: proveSpend(use),
-    requestsPer30d: upstreams.reduce((sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30, 0),
+    requestsPer30d: upstreams.reduce((sum, { schedule }) => sum + slotsOf(schedule).slotsPerDay * 30, 0),
   };
 }
 
@@ -132,7 +132,7 @@ function proveTurns({ budget, upstreams }: BudgetUse): TurnsProof | undefined {
 function proveRate(rate: Rate, { budget, upstreams }: BudgetUse): RateProof {
   const cap = capOf(rate.requests, budget);
   const demands = upstreams.map(({ name, schedule, confirm }) => {
-    const slots = cronOf(schedule).mostWithin(rate.perMs);
+    const slots = slotsOf(schedule).mostWithin(rate.perMs);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
@@ -145,7 +145,7 @@ function proveQuota(
   unitsOf: (upstream: Upstream) => number,
 ): QuotaProof {
   const scheduled = upstreams.reduce(
-    (sum, upstream) => sum + cronOf(upstream.schedule).mostWithin(quota.perMs) * unitsOf(upstream),
+    (sum, upstream) => sum + slotsOf(upstream.schedule).mostWithin(quota.perMs) * unitsOf(upstream),
     0,
   );
   const dearest = Math.max(0, ...upstreams.map(unitsOf));

@@ -5,7 +5,8 @@ import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts"
 import type { Finding } from "./findings.ts";
 import { listing } from "../text/listing.ts";
 import { formatPercentage } from "../text/percent.ts";
-import { LEGAL_PERIODS_MS, cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
+import { ROUND_PERIODS_MS } from "./suggestions.ts";
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
 export type BurnPair = {
@@ -43,7 +44,7 @@ const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.
 
 export function densityOf(upstream: Upstream): Density {
   return {
-    periodMs: cronOf(upstream.schedule).usualGapMs,
+    periodMs: slotsOf(upstream.schedule).usualGapMs,
     confirm: upstream.confirm,
     availability: upstream.objective.availability,
   };
@@ -87,7 +88,7 @@ export function densityWarnings(upstreams: readonly Upstream[]): readonly Findin
 }
 
 function askedOf({ schedule, objective }: Upstream): string {
-  const rate = cronOf(schedule).isEven ? `one poll ${schedule.source}` : schedule.source;
+  const rate = slotsOf(schedule).isEven ? `one poll ${schedule.source}` : schedule.source;
   return `${formatPercentage(objective.availability)} at ${rate}`;
 }
 
@@ -106,8 +107,8 @@ function whyNot(density: Density, asked: string): string {
 }
 
 function whatWouldDo(density: Density): string {
-  const periodMs = LEGAL_PERIODS_MS.findLast(
-    (legalMs) => legalMs < density.periodMs && isJudged({ ...density, periodMs: legalMs }),
+  const periodMs = ROUND_PERIODS_MS.findLast(
+    (periodMs) => periodMs < density.periodMs && isJudged({ ...density, periodMs }),
   );
   const availability = LADDER.find(
     (lower) => lower < density.availability && isJudged({ ...density, availability: lower }),

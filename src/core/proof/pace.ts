@@ -12,7 +12,7 @@
 
 import type { Upstream } from "../config/config.ts";
 import { type LeaseRate, paceGapMs } from "../budget/leases.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { DAY_MS } from "../time/duration.ts";
 
@@ -42,7 +42,7 @@ export function asksOf(
   mostConfirm: number = Infinity,
 ): readonly Ask[] {
   const alike = Map.groupBy(upstreams, ({ schedule, confirm }) => {
-    const cadence = cronOf(schedule).isEven
+    const cadence = slotsOf(schedule).isEven
       ? Math.max(schedule.longestGapMs, leastPeriodMs)
       : schedule.expression;
     return `${Math.min(confirm, mostConfirm)} ${cadence}`;
@@ -50,7 +50,7 @@ export function asksOf(
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const cron = cronOf(first.schedule);
+    const cron = slotsOf(first.schedule);
     const gapMs = cron.isEven ? Math.max(cron.longestGapMs, leastPeriodMs) : cron.shortestGapMs;
     const slotsWithin = cron.isEven
       ? (windowMs: number): number => Math.ceil(windowMs / gapMs)

@@ -2,7 +2,7 @@
 
 import type { Upstream } from "../config/config.ts";
 import { MINUTE_MS } from "../time/duration.ts";
-import { cronOf, type Schedule } from "../schedule/schedule.ts";
+import { slotsOf, type Schedule } from "../schedule/schedule.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
@@ -65,7 +65,7 @@ const SLOTS_UNTIL_STALLED = 3;
 
 /** When an upstream is stalled that is owed its slots since then, whatever its calendar. Wall clock. */
 export function stalledAtMs(schedule: Schedule, owedSinceMs: number, latenessMs: number): number {
-  const cron = cronOf(schedule);
+  const cron = slotsOf(schedule);
   let slotMs = owedSinceMs;
   for (let slot = 0; slot < SLOTS_UNTIL_STALLED; slot += 1) slotMs = cron.next(slotMs);
   return slotMs + latenessMs;

@@ -1,5 +1,5 @@
 import { type Config, SAFE_METHODS } from "../config/config.ts";
-import { cronOf } from "../schedule/schedule.ts";
+import { slotsOf } from "../schedule/schedule.ts";
 import { formatMoney, mostOf } from "../config/price.ts";
 import { DAY_MS } from "../time/duration.ts";
 
@@ -7,7 +7,7 @@ import { DAY_MS } from "../time/duration.ts";
 export function unsafeSendings({ upstreams }: Pick<Config, "upstreams">): readonly string[] {
   return upstreams.flatMap(({ name, method = "GET", schedule, confirm }) => {
     if (SAFE_METHODS.has(method)) return [];
-    const slots = cronOf(schedule).mostWithin(DAY_MS);
+    const slots = slotsOf(schedule).mostWithin(DAY_MS);
     const confirmed =
       confirm === 0
         ? "none confirmed"
@@ -27,7 +27,7 @@ export function costsOf({ upstreams }: Pick<Config, "upstreams">): readonly stri
     if (currency === undefined) return [];
     const [day, month] = [DAY_MS, 30 * DAY_MS].map((perMs) => {
       const units = priced.reduce((sum, { schedule, confirm, price }) => {
-        const polls = cronOf(schedule).mostWithin(perMs) * (1 + confirm);
+        const polls = slotsOf(schedule).mostWithin(perMs) * (1 + confirm);
         return sum + polls * mostOf(price);
       }, 0);
       return `${formatMoney(units)} ${currency}`;

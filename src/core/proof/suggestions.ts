@@ -1,8 +1,14 @@
 import { mostOf } from "../config/price.ts";
-import { formatDuration } from "../time/duration.ts";
-import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
+import { formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { type BudgetUse, fitsRates, type QuotaProof } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
+
+/** Those that people like to read in a proposal. */
+export const ROUND_PERIODS_MS: readonly number[] = [
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 4, 6, 8, 12, 24].map((hours) => hours * HOUR_MS),
+];
 
 /** A possible change, as numbers: no even schedule is faster than this period. Many are tried. */
 type Plan = { readonly share: number; readonly leastPeriodMs: number; readonly mostConfirm: number };
@@ -16,7 +22,7 @@ export function adviceForRates({ budget, upstreams }: BudgetUse): string {
     return fitsRates({ ...budget, share }, asksOf(upstreams, leastPeriodMs, confirm));
   };
   const periodWith = (share: number): number | undefined =>
-    LEGAL_PERIODS_MS.find((leastPeriodMs) => fits({ share, leastPeriodMs }));
+    ROUND_PERIODS_MS.find((leastPeriodMs) => fits({ share, leastPeriodMs }));
   const firstPercent = Math.floor(budget.share * 100) + 1;
   const higherPercents = range(firstPercent, Math.max(firstPercent, 101));
   const periodMs = periodWith(budget.share);
@@ -47,7 +53,7 @@ export function adviceForQuota(
   const alike = [...Map.groupBy(upstreams, ({ price }) => (currency === undefined ? 1 : mostOf(price)))];
   const taken = (leastMs: number): number =>
     alike.reduce((sum, [units, group]) => sum + units * requestsWithin(asksOf(group, leastMs, 0), perMs), 0);
-  const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) <= most);
+  const periodMs = ROUND_PERIODS_MS.find((leastMs) => taken(leastMs) <= most);
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
 }

@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../time/duration.ts";
 import type { ZoneSpan } from "../time/time-zone.ts";
 import type { CronExpression } from "./cron-expression.ts";
+import type { Slots } from "./slots.ts";
 
 /** In a part of real time, local slots fall so far from UTC. Parts that make up for a skipped hour overlap the next. */
 type Part = ZoneSpan & { readonly isSkipped: boolean };
@@ -18,7 +19,7 @@ const ALWAYS: ZoneSpan = { fromMs: Number.NEGATIVE_INFINITY, toMs: Infinity, off
  *     30 2            └──────▶ ●                       ●
  *     30 *        ●            ●                  ●    ●      ●
  */
-export class Cron {
+export class Cron implements Slots {
   /** Six fields, one space between them, and the time zone where it is not UTC. */
   readonly text: string;
   readonly #local: CronExpression;
@@ -47,7 +48,6 @@ export class Cron {
     return this.#local.days.restrictsBoth;
   }
 
-  /** The long-run average. */
   get slotsPerDay(): number {
     return this.#local.gaps.slotsPerDay;
   }
@@ -56,7 +56,6 @@ export class Cron {
     return this.#local.gaps.usualMs;
   }
 
-  /** The part of all time in which it has slots at its usual gap: less than 1 by its nights and weekends. */
   get watchedRatio(): number {
     return Math.min(1, (this.slotsPerDay * this.usualGapMs) / DAY_MS);
   }
@@ -79,7 +78,6 @@ export class Cron {
     return gaps.reduce((least, gap) => Math.min(least, gap), shortestGapMs);
   }
 
-  /** The first slot strictly after this moment. There always is one. */
   next(wallMs: number): number {
     if (!Number.isFinite(wallMs)) return Infinity;
     let first = Infinity;
@@ -91,7 +89,6 @@ export class Cron {
     return first;
   }
 
-  /** The slots in (fromMs, toMs]. */
   countBetween(fromMs: number, toMs: number): number {
     if (!Number.isFinite(fromMs) || !Number.isFinite(toMs)) return 0;
     let count = 0;

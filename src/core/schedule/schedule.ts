@@ -1,11 +1,15 @@
-import type { Cron } from "./cron.ts";
+import { Every } from "./every.ts";
 import { parseCron } from "./parse-cron.ts";
-import { formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
+import { formatDuration, SECOND_MS } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";
+import type { Slots } from "./slots.ts";
 
-/** When an upstream is polled. `every` becomes a cron expression that contains the phase of the upstream. */
+/** When an upstream is polled. */
 export type Schedule = {
-  /** Six fields, and the time zone where it is not UTC. Upstreams with the same expression share one trigger. */
+  /**
+   * Period and phase, or six fields of cron and the time zone where it is not UTC. Upstreams with the same expression
+   * share one trigger.
+   */
   readonly expression: string;
   /** As the config says it: `every 15s`, `cron 0 9 * * 1`. */
   readonly source: string;
@@ -19,31 +23,23 @@ export type ScheduleReading =
   | { readonly kind: "schedule"; readonly schedule: Schedule }
   | { readonly kind: "refused"; readonly message: string };
 
-/** The periods that cron repeats evenly: divisors of a minute, an hour and a day. */
-export const LEGAL_PERIODS_MS: readonly number[] = [
-  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
-  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
-  ...[1, 2, 3, 4, 6, 8, 12, 24].map((hours) => hours * HOUR_MS),
-];
-
-export function scheduleEvery(periodMs: number, name: string): ScheduleReading {
-  if (!LEGAL_PERIODS_MS.includes(periodMs)) {
-    return { kind: "refused", message: `the nearest that fit are ${nearestPeriods(periodMs)}` };
-  }
-  const expression = expressionOf(periodMs / 1000, hash32(name) % (periodMs / 1000));
+/** `periodMs`: whole seconds, up to a day. Its phase comes from the name. */
+export function scheduleEvery(periodMs: number, name: string): Schedule {
+  const periodSeconds = periodMs / SECOND_MS;
+  const { text } = kept(new Every(periodSeconds, hash32(name) % periodSeconds));
   const source = `every ${formatDuration(periodMs)}`;
-  return { kind: "schedule", schedule: { kind: "every", expression, source, longestGapMs: periodMs } };
+  return { kind: "every", expression: text, source, longestGapMs: periodMs };
 }
 
 export function scheduleCron(text: string, timeZone?: string): ScheduleReading {
   const reading = parseCron(text, timeZone);
   if (reading.kind === "refused") return reading;
-  const cron = kept(reading.cron);
+  const { text: expression, longestGapMs } = kept(reading.cron);
   const zone = timeZone === undefined ? "" : ` ${timeZone}`;
   const source = `cron ${text.trim().replaceAll(/\s+/g, " ")}${zone}`;
   return {
     kind: "schedule",
-    schedule: { kind: "cron", expression: cron.text, source, longestGapMs: cron.longestGapMs },
+    schedule: { kind: "cron", expression, source, longestGapMs },
   };
 }
 
@@ -55,51 +51,29 @@ export function spreadWithinSecond(names: readonly string[]): Map<string, number
   return new Map(ranked.map(({ name }, rank) => [name, Math.floor((rank * 1000) / ranked.length)]));
 }
 
-/** Seconds and phase as a cron expression: `7-59/15 * * * * *`, `17 2-59/5 * * * *`, `17 2 5-23/6 * * *`. */
-function expressionOf(periodSeconds: number, phase: number): string {
-  const second = phase % 60;
-  const minute = Math.floor(phase / 60) % 60;
-  const hour = Math.floor(phase / 3600);
-  if (periodSeconds <= 60) return `${repeat(second, periodSeconds, 60)} * * * * *`;
-  if (periodSeconds <= 3600) return `${second} ${repeat(minute, periodSeconds / 60, 60)} * * * *`;
-  return `${second} ${minute} ${repeat(hour, periodSeconds / 3600, 24)} * * *`;
-}
-
-function repeat(first: number, step: number, size: number): string {
-  if (step === 1) return "*";
-  return step === size ? `${first}` : `${first}-${size - 1}/${step}`;
-}
-
-function nearestPeriods(periodMs: number): string {
-  const below = LEGAL_PERIODS_MS.findLast((legal) => legal < periodMs);
-  const above = LEGAL_PERIODS_MS.find((legal) => legal > periodMs);
-  return [below, above]
-    .filter((legal) => legal !== undefined)
-    .map((legal) => formatDuration(legal))
-    .join(" and ");
-}
-
 /**
  * A schedule stays plain data, as it is compared, copied and passed to threads. What its expression means is kept once
  * for all who have the same, with what it costs to find out: how its slots lie over 400 years.
  */
-const known = new Map<string, Cron>();
+const known = new Map<string, Slots>();
 /** As many as a config may have upstreams: none of those that run is forgotten. */
 const MOST_KNOWN = 10_000;
 
-export function cronOf({ expression }: Schedule): Cron {
+export function slotsOf({ expression }: Schedule): Slots {
   return known.get(expression) ?? kept(parse(expression));
 }
 
-function kept(cron: Cron): Cron {
+function kept(slots: Slots): Slots {
   if (known.size >= MOST_KNOWN) known.clear();
-  known.set(cron.text, cron);
-  return cron;
+  known.set(slots.text, slots);
+  return slots;
 }
 
-function parse(expression: string): Cron {
+function parse(expression: string): Slots {
+  const every = Every.read(expression);
+  if (every !== undefined) return every;
   const [, fields = "", timeZone] = /^((?:\S+ ){5}\S+)(?: (\S+))?$/.exec(expression) ?? [];
   const reading = parseCron(fields, timeZone);
   if (reading.kind === "cron") return reading.cron;
-  throw new Error(`cannot read schedule: "expression" is not a cron expression: ${reading.message}`);
+  throw new Error(`cannot read schedule: "expression" must be a schedule: ${reading.message}`);
 }

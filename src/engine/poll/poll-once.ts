@@ -10,7 +10,7 @@ import { judgeAnswer, type Judging } from "../../core/poll/judging.ts";
 import { COST, costUnread } from "../../core/poll/cost.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import { outcomeOf } from "../../core/exchange/outcome.ts";
-import { cronOf } from "../../core/schedule/schedule.ts";
+import { slotsOf } from "../../core/schedule/schedule.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
@@ -50,7 +50,7 @@ export async function pollOnce(
     sentAtMs,
     endedAtMs: clock.wallNow(),
     delayMs: Math.max(0, sentMs - slot.atMs),
-    usualGapMs: cronOf(upstream.schedule).usualGapMs,
+    usualGapMs: slotsOf(upstream.schedule).usualGapMs,
   });
   const charged = (poll: Poll): Poll => {
     lease.charge(COST.of(poll.said)?.units ?? 0);
@@ -155,7 +155,7 @@ export function withoutToken(
 ): Poll {
   const nowMs = clock.wallNow();
   const delayMs = Math.max(0, clock.now() - slot.atMs);
-  const { usualGapMs } = cronOf(schedule);
+  const { usualGapMs } = slotsOf(schedule);
   const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
   return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
 }

@@ -14,7 +14,7 @@ import {
   type Ticket,
   type TokenFailure,
 } from "../../core/poll/ports.ts";
-import { cronOf } from "../../core/schedule/schedule.ts";
+import { slotsOf } from "../../core/schedule/schedule.ts";
 import { WHY } from "../../core/budget/concern.ts";
 import { UpstreamPauses } from "../../core/budget/pauses.ts";
 import type { Judging } from "../../core/poll/judging.ts";
@@ -182,7 +182,7 @@ export class Poller {
     if (origin !== "confirm") this.#scheduledAtMs = atMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
     this.#wantedSinceMs ??= this.#scheduledAtMs ?? atMs;
-    const dueAtMs = this.#wantedSinceMs + cronOf(this.#upstream.schedule).shortestGapMs;
+    const dueAtMs = this.#wantedSinceMs + slotsOf(this.#upstream.schedule).shortestGapMs;
     this.#waitForToken({ origin, atMs, dueAtMs, lostToken: false });
   }
 

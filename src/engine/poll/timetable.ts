@@ -1,8 +1,8 @@
-import type { Cron } from "../../core/schedule/cron.ts";
+import type { Slots } from "../../core/schedule/slots.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
-import { cronOf, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
+import { slotsOf, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
 
@@ -14,7 +14,7 @@ export type TimetableEvents = {
 
 /** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
-  readonly cron: Cron;
+  readonly slots: Slots;
   readonly trigger: Trigger;
   hasEnded: boolean;
   /** In the order of their offsets. */
@@ -83,7 +83,7 @@ export class Timetable {
     const group = this.#groups.get(schedule.expression);
     const offsetMs = group?.offsetsMs.get(name);
     if (group === undefined || offsetMs === undefined) return undefined;
-    return group.cron.next(this.#clock.wallNow() - offsetMs) + offsetMs;
+    return group.slots.next(this.#clock.wallNow() - offsetMs) + offsetMs;
   }
 
   /** The watchdog was due and did not come, by the clock that says longer: one of them stands still with the machine. */
@@ -101,7 +101,7 @@ export class Timetable {
   #startGroup(schedule: Schedule): Group {
     const trigger = this.#triggers.start(schedule, (scheduledAtMs) => void this.#tick(group, scheduledAtMs));
     const group: Group = {
-      cron: cronOf(schedule),
+      slots: slotsOf(schedule),
       trigger,
       hasEnded: false,
       offsetsMs: new Map(),
@@ -141,7 +141,7 @@ export class Timetable {
     group.anchors.set(name, slot);
     if (past === undefined) return;
     const elapsedMs = slot.nowMs - past.nowMs;
-    const due = group.cron.countBetween(past.wallMs, past.wallMs + elapsedMs + STEP_MS);
+    const due = group.slots.countBetween(past.wallMs, past.wallMs + elapsedMs + STEP_MS);
     if (due > 1) this.#events.onMissed(name, due - 1);
   }
 
@@ -174,7 +174,7 @@ export class Timetable {
 
 function isOverdue(group: Group, nowMs: number): boolean {
   if (nowMs - group.replannedAtMs < OVERDUE_MS) return false;
-  const gapMs = group.cron.next(group.lastTick.wallMs) - group.lastTick.wallMs;
+  const gapMs = group.slots.next(group.lastTick.wallMs) - group.lastTick.wallMs;
   return nowMs > group.lastTick.nowMs + gapMs + OVERDUE_MS;
 }
 

@@ -92,13 +92,13 @@ test("values may come from variables, and are not shown then", async () => {
 });
 
 test("a fault of the template is told once, with its place", async () => {
-  const text = configOf('name: "m-${each.m}"', "each: { m: [a, b, c] }", "every: 7s", "timeot: 1s");
+  const text = configOf('name: "m-${each.m}"', "each: { m: [a, b, c] }", "every: 1500ms", "timeot: 1s");
   expect(await refusals(text)).toEqual([
     expect.stringMatching(/^10:12: "upstreams\[0\]\.every" must be a period/),
     expect.stringMatching(/^11:5: unknown key "timeot" in "upstreams\[0\]"/),
   ]);
   const behind = text.replace(
-    "every: 7s\n    timeot: 1s",
+    "every: 1500ms\n    timeot: 1s",
     "every: 1m\n  - { name: other, every: 'upstreams[0]' }",
   );
   expect(await refusals(behind)).toEqual([

@@ -116,7 +116,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '3:3: unknown key "name" in "defaults": allowed are …',
     '4:11: "defaults.method" must be one of GET, HEAD, POST, PUT, PATCH, OPTIONS, DELETE, received "post"',
     '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
-    '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+    '6:10: "defaults.every" must be a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m, received "1500ms"',
     '7:3: "defaults" must have every or cron, received both',
     '8:12: "defaults.timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
     '9:13: "defaults.base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
@@ -238,7 +238,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:51: "budgets.email.share" must be a percentage above 0% and up to 100%, such as 20%, received "120%"',
     "8:15: the variable PACEWATCH_TEST_URL is not set",
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
-    '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
+    '11:12: "upstreams[0].every" must be a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m, received "25h"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
     '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are …',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
@@ -246,7 +246,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "merge-bomb": ["2:38: the file must have at most 100000 values, aliases (*) counted in full"],
   "merge-key": [
-    '3:105: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+    '3:105: "upstreams[0].every" must be a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m, received "1500ms"',
     '4:41: "upstreams[1].confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "many"',
     "5:20: a merge key (<<) must have a mapping, such as *ALIAS, or a list of them",
     "6:11: an alias (*) must name an anchor (&) before it",
@@ -418,8 +418,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "unclosed-list": [
     "3:1: cannot read YAML: the indentation is wrong, or a bracket or quote before here is not closed",
   ],
-  "uneven-period": [
-    '7:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+  "part-seconds": [
+    '7:12: "upstreams[0].every" must be a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m, received "1500ms"',
   ],
   "unknown-alias": ["4:5: an alias (*) must name an anchor (&) before it"],
   "unknown-budget": [
@@ -456,7 +456,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
     '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file), basic, aws, oauth2 or none: true; a key is never written in the config, received a boolean',
     '7:13: "upstreams[1].budget" must be the name of a budget, or a list of names, received a mapping',
-    '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
+    '8:12: "upstreams[1].every" must be a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, or a mapping such as { polls: 1, over: 10s }, received "1"',
     '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',
     '11:13: "upstreams[1].labels" must be a mapping of label names to texts, received "none"',

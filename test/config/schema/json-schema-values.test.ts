@@ -64,7 +64,8 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
   upstream: [
     "every: 1s",
     "every: 60s",
-    "every: 15000ms",
+    "every: 90s",
+    "every: 7s",
     "every: 1d",
     "every: 24h",
     "every: 015s",
@@ -134,12 +135,12 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
 
 const REFUSED: Readonly<Record<Place, readonly string[]>> = {
   upstream: [
-    "every: 90s",
+    "every: 1500ms",
     "sla: {}",
     "sla: { at_least: 100% }",
     "sla: { at_least: 99%, bad_unit: { failures: 6 } }",
     "sla: { at_least: 99%, bad_unit: failures }",
-    "every: 7s",
+    "every: 25h",
     "every: 25h",
     "every: 2d",
     "every: 0s",
@@ -295,7 +296,7 @@ test.each([
   [false, `defaults: { ${FULL}, every: 15s }`, "{}"],
   [false, `defaults: { ${FULL}, every: 15s, cron: '0 * * * *' }`, "{ name: a }"],
   [false, "defaults: { every: 15s, budget: api }", "{ name: a, base_url: https://api.example.test }"],
-  [false, `defaults: { ${FULL}, every: 90s }`, "{ name: a, every: 15s }"],
+  [false, `defaults: { ${FULL}, every: 1500ms }`, "{ name: a, every: 15s }"],
   [false, `defaults: { ${FULL}, every: 15s, name: b }`, "{ name: a }"],
   [
     false,

@@ -10,7 +10,7 @@ import {
   type Density,
 } from "../../../src/core/proof/objective-density.ts";
 import { parseDuration } from "../../../src/core/time/duration.ts";
-import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
+import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
 import { sampleCron, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
 function pair(longHours: number): BurnPair {
@@ -64,7 +64,7 @@ describe("the failures that an alert waits for", () => {
     const pages = BURN_PAIRS.filter(({ severity }) => severity === "page");
     fc.assert(
       fc.property(
-        fc.constantFrom(...LEGAL_PERIODS_MS),
+        fc.constantFrom(...ROUND_PERIODS_MS),
         fc.double({ min: 0.9, max: 0.99999, noNaN: true }),
         fc.constantFrom(...pages),
         (periodMs, availability, page) => {
@@ -113,7 +113,7 @@ describe("the warning", () => {
   test("proposes only what it would not warn about itself", () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...LEGAL_PERIODS_MS),
+        fc.constantFrom(...ROUND_PERIODS_MS),
         fc.constantFrom(0.9, 0.95, 0.99, 0.995, 0.999, 0.9999),
         (periodMs, availability) => {
           const proposals = proposalsOf(warningsFor(periodMs, availability), periodMs, availability);

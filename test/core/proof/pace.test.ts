@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { allServedInTime, type Ask, longestBusyMs, paceOf } from "../../../src/core/proof/pace.ts";
 import { fitsRates } from "../../../src/core/proof/numbers.ts";
-import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
+import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
 import { firstStarvedMs } from "../../support/paced-queue.ts";
 
 /** The pace gap of every small case. */
@@ -96,7 +96,7 @@ describe.each([1, 3])("of all small cases, with a cap of %i", (cap) => {
 
 test("room in every window for all that is asked for in it is enough, as it always was", () => {
   const kind = fc.record({
-    periodMs: fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 24)),
+    periodMs: fc.constantFrom(...ROUND_PERIODS_MS.slice(0, 24)),
     confirm: fc.nat({ max: 3 }),
   });
   const windows = fc.uniqueArray(fc.constantFrom(1_000, 7_000, 60_000, 3_600_000), { minLength: 1 });

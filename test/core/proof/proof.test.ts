@@ -4,13 +4,8 @@ import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts"
 import { type Finding, sharedKeys } from "../../../src/core/proof/findings.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
 import { type BudgetProof, proveBudget } from "../../../src/core/proof/numbers.ts";
-import {
-  LEGAL_PERIODS_MS,
-  type Schedule,
-  scheduleCron,
-  scheduleEvery,
-  cronOf,
-} from "../../../src/core/schedule/schedule.ts";
+import { type Schedule, scheduleCron, scheduleEvery, slotsOf } from "../../../src/core/schedule/schedule.ts";
+import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
 
 const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
 
@@ -29,9 +24,7 @@ function budget(overrides: Partial<Budget> = {}): Budget {
 }
 
 function every(periodMs: number, name: string): Schedule {
-  const reading = scheduleEvery(periodMs, name);
-  if (reading.kind === "refused") throw new Error(reading.message);
-  return reading.schedule;
+  return scheduleEvery(periodMs, name);
 }
 
 function cron(text: string): Schedule {
@@ -211,7 +204,7 @@ describe("a plan that does not fit is refused with what would", () => {
   test("what is named really fits", () => {
     const plan = fc.array(
       fc.record({
-        periodMs: fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 14)),
+        periodMs: fc.constantFrom(...ROUND_PERIODS_MS.slice(0, 14)),
         confirm: fc.integer({ min: 0, max: 3 }),
       }),
       { minLength: 1, maxLength: 4 },
@@ -241,7 +234,7 @@ describe("a plan that does not fit is refused with what would", () => {
 
 test("no stretch of a plan with headroom asks for more than the cap, even if every slot must be confirmed", () => {
   const schedule = fc.oneof(
-    fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 20)).map((periodMs) => every(periodMs, `p${periodMs}`)),
+    fc.constantFrom(...ROUND_PERIODS_MS.slice(0, 20)).map((periodMs) => every(periodMs, `p${periodMs}`)),
     fc
       .constantFrom(
         "*/7 * * * * *",
@@ -318,9 +311,9 @@ function busiest(upstreams: readonly Upstream[], windowMs: number): number {
   const asked = upstreams.flatMap(({ schedule, confirm }) => {
     const slots: { atMs: number; requests: number }[] = [];
     for (
-      let atMs = cronOf(schedule).next(fromMs);
+      let atMs = slotsOf(schedule).next(fromMs);
       atMs < fromMs + 7_200_000;
-      atMs = cronOf(schedule).next(atMs)
+      atMs = slotsOf(schedule).next(atMs)
     ) {
       slots.push({ atMs, requests: 1 + confirm });
     }

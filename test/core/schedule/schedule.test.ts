@@ -1,20 +1,19 @@
-import { nodeCron } from "node-cron";
+import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
 import {
-  LEGAL_PERIODS_MS,
   type Schedule,
   scheduleCron,
   scheduleEvery,
   spreadWithinSecond,
-  cronOf,
+  slotsOf,
 } from "../../../src/core/schedule/schedule.ts";
 import { sampleCron } from "../../support/samples.ts";
 
+const SEED = 20_261_128;
+
 function every(periodMs: number, name = "api"): Schedule {
-  const reading = scheduleEvery(periodMs, name);
-  if (reading.kind === "refused") throw new Error(reading.message);
-  return reading.schedule;
+  return scheduleEvery(periodMs, name);
 }
 
 function cron(text: string): Schedule {
@@ -27,53 +26,60 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const DAY_S = 86_400;
+
 describe("every", () => {
-  test("period comes evenly at the name's own phase, and node-cron reads it the same", () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    const names = Array.from({ length: 8 }, (_, index) => `upstream-${index}`);
-    for (const periodMs of LEGAL_PERIODS_MS) {
-      for (const name of names) {
-        const schedule = every(periodMs, name);
-        const fromMs = Date.parse("2026-11-21T23:59:30.250Z") + (hash32(`${name}${periodMs}`) % 86_400_000);
-        vi.setSystemTime(fromMs);
-        const task = nodeCron.createTask(schedule.expression, () => {}, { timezone: "UTC" });
-        const theirs = task.getNextRuns(3).map((date) => date.getTime());
-        void task.destroy();
-        const firstMs = cronOf(schedule).next(fromMs);
-        expect([schedule.expression, ...theirs]).toEqual([
-          schedule.expression,
-          firstMs,
-          firstMs + periodMs,
-          firstMs + 2 * periodMs,
-        ]);
-        expect(firstMs % periodMs).toBe((hash32(name) % (periodMs / 1000)) * 1000);
-        expect(firstMs - fromMs).toBeLessThanOrEqual(periodMs);
-      }
-    }
+  const periods = fc.oneof(
+    fc.constantFrom(1, 7, 45, 60, 90, 3_600, DAY_S),
+    fc.integer({ min: 1, max: DAY_S }),
+  );
+  const moments = fc.integer({ min: 0, max: 4_000_000_000_000 });
+
+  test("comes evenly from 1970 on, at the phase of the name, and is counted as it comes", () => {
+    fc.assert(
+      fc.property(periods, fc.string({ minLength: 1 }), moments, (periodS, name, fromMs) => {
+        const slots = slotsOf(every(periodS * 1_000, name));
+        const firstMs = slots.next(fromMs);
+        expect(firstMs % (periodS * 1_000)).toBe((hash32(name) % periodS) * 1_000);
+        expect(firstMs).toBeGreaterThan(fromMs);
+        expect(firstMs - fromMs).toBeLessThanOrEqual(periodS * 1_000);
+        const secondMs = slots.next(firstMs);
+        expect(secondMs - firstMs).toBe(periodS * 1_000);
+        expect(slots.countBetween(firstMs, secondMs)).toBe(1);
+        expect(slots.countBetween(fromMs, firstMs - 1)).toBe(0);
+        expect(slots.countBetween(fromMs, secondMs)).toBe(2);
+        expect(slots.countBetween(secondMs, firstMs)).toBe(0);
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
   });
 
-  test.each([
-    [7000, "6s and 10s"],
-    [500, "1s"],
-    [1500, "1s and 2s"],
-    [0, "1s"],
-    [45_000, "30s and 1m"],
-    [90_000, "1m and 2m"],
-    [7 * 60_000, "6m and 10m"],
-    [5 * 3_600_000, "4h and 6h"],
-    [36 * 3_600_000, "1d"],
-  ])("%i milliseconds are refused with the nearest that fit: %s", (periodMs, nearest) => {
-    expect(scheduleEvery(periodMs, "api")).toEqual({
-      kind: "refused",
-      message: `the nearest that fit are ${nearest}`,
-    });
+  test("never has more slots in a window than its periods, rounded up, and somewhere as many", () => {
+    fc.assert(
+      fc.property(periods, fc.integer({ min: 1, max: 10 * DAY_S }), moments, (periodS, windowS, fromMs) => {
+        const slots = slotsOf(every(periodS * 1_000));
+        const most = slots.mostWithin(windowS * 1_000);
+        expect(most).toBe(Math.ceil(windowS / periodS));
+        expect(slots.countBetween(fromMs, fromMs + windowS * 1_000)).toBeLessThanOrEqual(most);
+        const slotMs = slots.next(fromMs);
+        expect(slots.countBetween(slotMs - 1, slotMs - 1 + windowS * 1_000)).toBe(most);
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+  });
+
+  test("a moment that is no number has no slot after it", () => {
+    expect(slotsOf(every(45_000)).next(Number.NaN)).toBe(Infinity);
+    expect(slotsOf(every(45_000)).countBetween(Number.NaN, 1)).toBe(0);
   });
 
   test("a name keeps its phase for good", () => {
-    expect(every(15_000, "ai-router").expression).toBe("1-59/15 * * * * *");
-    expect(every(5000, "email").expression).toBe("2-59/5 * * * * *");
-    expect(every(300_000, "ai-router").expression).toBe("46 0-59/5 * * * *");
-    expect(every(86_400_000, "ai-router").expression).toBe("46 0 16 * * *");
+    const firstOf = (periodMs: number, name: string): string =>
+      new Date(slotsOf(every(periodMs, name)).next(Date.UTC(2026, 10, 28))).toISOString().slice(11, 19);
+    expect(firstOf(5_000, "email")).toBe("00:00:02");
+    expect(firstOf(15_000, "ai-router")).toBe("00:00:01");
+    expect(firstOf(300_000, "ai-router")).toBe("00:00:46");
+    expect(firstOf(86_400_000, "ai-router")).toBe("16:00:46");
   });
 
   test("names that look alike get phases apart", () => {
@@ -83,13 +89,12 @@ describe("every", () => {
     expect(Math.max(...counts)).toBeLessThan(30);
   });
 
-  test("an even schedule needs no counting: as many slots as periods, rounded up", () => {
-    for (const periodMs of LEGAL_PERIODS_MS) {
+  test("its gaps are all its period", () => {
+    for (const periodMs of [1_000, 15_000, 45_000, 90_000, 3_600_000, 86_400_000]) {
       const schedule = every(periodMs);
-      expect(cronOf(schedule).isEven).toBe(true);
-      expect(cronOf(schedule).shortestGapMs).toBe(periodMs);
-      expect(cronOf(schedule).mostWithin(60_000)).toBe(Math.ceil(60_000 / periodMs));
-      expect(cronOf(schedule).slotsPerDay * periodMs).toBe(86_400_000);
+      expect(slotsOf(schedule).isEven).toBe(true);
+      expect(slotsOf(schedule).shortestGapMs).toBe(periodMs);
+      expect(slotsOf(schedule).slotsPerDay * periodMs).toBeCloseTo(86_400_000, 3);
     }
   });
 });
@@ -106,24 +111,24 @@ describe("cron", () => {
 
   test("that is uneven counts its busiest window", () => {
     const schedule = cron("0,1,2 * * * * *");
-    expect(cronOf(schedule).isEven).toBe(false);
-    expect(cronOf(schedule).mostWithin(3000)).toBe(3);
-    expect(cronOf(schedule).shortestGapMs).toBe(1000);
+    expect(slotsOf(schedule).isEven).toBe(false);
+    expect(slotsOf(schedule).mostWithin(3000)).toBe(3);
+    expect(slotsOf(schedule).shortestGapMs).toBe(1000);
     expect(schedule.longestGapMs).toBe(58_000);
   });
 
   test("slots between two moments leave out the first and take in the last", () => {
     const schedule = cron("*/10 * * * * *");
-    expect(cronOf(schedule).countBetween(0, 30_000)).toBe(3);
-    expect(cronOf(schedule).countBetween(0, 29_999)).toBe(2);
-    expect(cronOf(schedule).countBetween(30_000, 30_000)).toBe(0);
-    expect(cronOf(schedule).countBetween(60_000, 30_000)).toBe(0);
+    expect(slotsOf(schedule).countBetween(0, 30_000)).toBe(3);
+    expect(slotsOf(schedule).countBetween(0, 29_999)).toBe(2);
+    expect(slotsOf(schedule).countBetween(30_000, 30_000)).toBe(0);
+    expect(slotsOf(schedule).countBetween(60_000, 30_000)).toBe(0);
   });
 
   test("a schedule that was made elsewhere, as plain data, works the same", () => {
     const copy: Schedule = { ...cron("*/10 * * * * *") };
-    expect(cronOf(copy).next(1)).toBe(10_000);
-    expect(() => cronOf({ ...copy, expression: "never" }).next(0)).toThrow(/is not a cron expression/);
+    expect(slotsOf(copy).next(1)).toBe(10_000);
+    expect(() => slotsOf({ ...copy, expression: "never" }).next(0)).toThrow(/must be a schedule/);
   });
 });
 
@@ -152,5 +157,5 @@ test.each([
   ["*/15 * 8-17 * * MON-FRI", (10 * 5) / (24 * 7)],
   ["0 9-17 * * *", 9 / 24],
 ])("%s watches %f of all time", (text, ratio) => {
-  expect(cronOf(sampleCron(text)).watchedRatio).toBeCloseTo(ratio, 2);
+  expect(slotsOf(sampleCron(text)).watchedRatio).toBeCloseTo(ratio, 2);
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Cron } from "../../../src/core/schedule/cron.ts";
 import { parseCron } from "../../../src/core/schedule/parse-cron.ts";
-import { cronOf, scheduleCron } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf, scheduleCron } from "../../../src/core/schedule/schedule.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -92,7 +92,9 @@ test("a schedule is found again by its expression alone, which names its zone", 
     source: "cron 0 9 * * 1 America/New_York",
   });
   const elsewhere = structuredClone(reading.schedule);
-  expect(cronOf(elsewhere).next(Date.parse("2026-11-23T00:00:00Z"))).toBe(Date.parse("2026-11-23T14:00:00Z"));
+  expect(slotsOf(elsewhere).next(Date.parse("2026-11-23T00:00:00Z"))).toBe(
+    Date.parse("2026-11-23T14:00:00Z"),
+  );
 });
 
 const ZONES = [

@@ -1,5 +1,5 @@
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
-import { cronOf } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf } from "../../../src/core/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import type { Dice } from "./dice.ts";
@@ -127,7 +127,7 @@ export function drawUpstream(name: string, budget: string, dice: Dice): Upstream
 /** As little as the proof accepts, and `spare` more. */
 export function rateFor(upstreams: readonly Upstream[], perMs: number, share: number, spare: number): Rate {
   const demand = upstreams.reduce(
-    (sum, { schedule, confirm }) => sum + cronOf(schedule).mostWithin(perMs) * (1 + confirm),
+    (sum, { schedule, confirm }) => sum + slotsOf(schedule).mostWithin(perMs) * (1 + confirm),
     0,
   );
   return { requests: Math.ceil((Math.max(1, demand) + spare) / share - 1e-9), perMs, label: `${perMs}ms` };

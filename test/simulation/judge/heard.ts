@@ -1,5 +1,5 @@
 import type { Budget } from "../../../src/core/config/config.ts";
-import { cronOf } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf } from "../../../src/core/schedule/schedule.ts";
 import type { Words } from "../world/answers.ts";
 import type { Flight } from "../world/flight.ts";
 import { accountOf } from "../world/setup.ts";
@@ -71,7 +71,7 @@ export class Heard {
   #neededIn(perMs: number, budget: Budget): number {
     const users = this.#setup.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
     const slots = users.map(({ schedule, timeoutMs }) =>
-      cronOf(schedule).mostWithin(perMs * 1.001 + timeoutMs),
+      slotsOf(schedule).mostWithin(perMs * 1.001 + timeoutMs),
     );
     return slots.reduce((sum, count) => sum + count, 0);
   }

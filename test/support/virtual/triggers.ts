@@ -1,5 +1,5 @@
 import type { Trigger, Triggers } from "../../../src/core/schedule/triggers.ts";
-import { cronOf } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf } from "../../../src/core/schedule/schedule.ts";
 import type { VirtualClock } from "./clock.ts";
 
 const TOLERANCE_MS = 1_000;
@@ -17,7 +17,7 @@ export function virtualTriggers(
       let timer: { cancel(): void } | undefined;
       let isStopped = false;
       const plan = (fromWallMs: number): void => {
-        const expectedMs = cronOf(schedule).next(fromWallMs);
+        const expectedMs = slotsOf(schedule).next(fromWallMs);
         timer = clock.after(expectedMs - clock.wallNow() + latenessMs(), () => beat(expectedMs));
       };
       const beat = (expectedMs: number): void => {

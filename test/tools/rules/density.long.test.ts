@@ -6,7 +6,7 @@ import { WatchedTime } from "../../../src/core/history/watched.ts";
 import { MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { cronOf, type Schedule } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf, type Schedule } from "../../../src/core/schedule/schedule.ts";
 import { sampleCron, samplePoll, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { runWith } from "../promtool.ts";
 
@@ -34,7 +34,7 @@ const BURNING = (window: string): Fired => ({ alertname: "PacewatchErrorBudgetBu
 
 /** The slots of its schedule, but for the last second. Prometheus tests begin on Thursday, 1 January 1970. */
 function polled(upstream: Upstream, fromMinute: number, untilMinute: number): Watching {
-  const cron = cronOf(upstream.schedule);
+  const cron = slotsOf(upstream.schedule);
   const polledS: number[] = [];
   for (
     let atMs = cron.next(fromMinute * MINUTE_MS - 1);
@@ -57,7 +57,7 @@ function judge(
   const polls = watching.flatMap(({ polledS, upstream: { schedule } }) =>
     polledS.map((slotS) => {
       const outcome = story.fails(slotS) ? outcomeOf("server_error") : OK;
-      const { usualGapMs } = cronOf(schedule);
+      const { usualGapMs } = slotsOf(schedule);
       const poll = samplePoll({ outcome, sentAtMs: slotS * 1_000, delayMs: 0, usualGapMs });
       return { slotS, kind: outcome.kind, watchedS: watched.coveredBy(poll) / 1_000 };
     }),
@@ -84,10 +84,10 @@ function judge(
     [`pacewatch_upstream_watched_seconds_total{${own}}`]: totals(({ watchedS }) => watchedS),
     [`pacewatch_objective_ratio{${own}}`]: setting(({ objective }) => objective.availability),
     [`pacewatch_schedule_period_seconds{${own}}`]: setting(
-      ({ schedule }) => cronOf(schedule).usualGapMs / 1_000,
+      ({ schedule }) => slotsOf(schedule).usualGapMs / 1_000,
     ),
     [`pacewatch_schedule_watched_ratio{${own}}`]: setting(({ schedule }) => {
-      const { watchedRatio } = cronOf(schedule);
+      const { watchedRatio } = slotsOf(schedule);
       return watchedRatio < 1 ? watchedRatio : "_";
     }),
     [`pacewatch_confirm_polls{${own}}`]: setting(({ confirm }) => confirm),

@@ -8,13 +8,13 @@ import {
   fewestThatMean,
   guardFailures,
 } from "../../../src/core/proof/objective-density.ts";
-import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
+import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
 import { formatDuration } from "../../../src/core/time/duration.ts";
 import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { runWith } from "../promtool.ts";
 
 /** Every way to poll at least hourly towards an objective. */
-export const DENSITIES: readonly Density[] = LEGAL_PERIODS_MS.filter(
+export const DENSITIES: readonly Density[] = ROUND_PERIODS_MS.filter(
   (periodMs) => periodMs <= 3_600_000,
 ).flatMap((periodMs) =>
   [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>

@@ -6,7 +6,7 @@ import { rulesText } from "../../../tools/rules/rules.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
-import { cronOf } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf } from "../../../src/core/schedule/schedule.ts";
 import { formatDuration, MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
 import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
 import { markdownTable } from "../../../tools/markdown-table.ts";
@@ -43,7 +43,7 @@ function outagesAt(periodMs: number): readonly Outage[] {
     Array.from({ length: PHASES }, (_, phase) => {
       const name = `${lastsS}-${phase}`;
       const schedule = sampleSchedule(periodMs, name);
-      const slotMs = cronOf(schedule).next(BEGAN_MS + periodMs + MINUTE_MS);
+      const slotMs = slotsOf(schedule).next(BEGAN_MS + periodMs + MINUTE_MS);
       const upstream = sampleUpstream({ name, schedule, budgets: [name], confirm: 1, confirmOverMs: 10_000 });
       return { upstream, lastsS, fromMs: slotMs + ((phase + 0.5) / PHASES) * periodMs };
     }),
