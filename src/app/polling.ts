@@ -53,7 +53,7 @@ export type PollingParts = TransportParts & {
 
 const TRY_AGAIN_MS = 5_000;
 const SETTLE_EVERY_MS = 5_000;
-/** A month of hours takes 29 kB, a week of one value ten, and fifty incidents as much. */
+/** A month of hours takes 32 kB, a week of one value ten, and fifty incidents as much. */
 const MOST_GONE = 500;
 
 /** Of an upstream that is not polled here now. */

@@ -16,7 +16,7 @@ import { CALENDAR, type Columns, RANGES, spanOf } from "../../src/core/status/ti
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/time/duration.ts";
 import { seededRandom } from "../../src/simulator/randomness.ts";
 import { samplePoll, sampleSchedule, sampleUpstream } from "../support/samples.ts";
-import { type Reached, recount } from "../support/watched-judge.ts";
+import { type Reached, type Recount, recount } from "../support/watched-judge.ts";
 
 /** A Monday. */
 const BEGIN_MS = Date.parse("2026-10-05T00:00:00Z");
@@ -45,8 +45,8 @@ const DEEDS: readonly Deed[] = [
  */
 class World {
   readonly ledger: Reached[] = [];
-  /** What a scrape would have added up over all lives. */
-  scrapedMs = 0;
+  /** What scrapes would have added up over all lives. */
+  readonly scrapedMs = { ok: 0, failed: 0 };
   history: History;
   readonly #random: () => number;
   readonly #path: string;
@@ -144,7 +144,9 @@ class World {
   }
 
   #countScraped(): void {
-    this.scrapedMs += this.#record.accounts.watchedMs;
+    const { ok, failed } = this.#record.accounts.watchedMs;
+    this.scrapedMs.ok += ok;
+    this.scrapedMs.failed += failed;
   }
 
   #between(leastMs: number, mostMs: number): number {
@@ -183,19 +185,23 @@ function reportOf(name: string, seed: number, schedule: Schedule): Report["upstr
 }
 
 function summed({ columns }: Columns) {
-  const sums = { ok: 0, failed: 0, watchedMs: 0 };
-  for (const { counts, watchedMs } of columns) {
+  const sums = { ok: 0, failed: 0, watchedMs: 0, failedMs: 0 };
+  for (const { counts, watchedMs, failedMs } of columns) {
     sums.ok += counts.ok;
     sums.failed += counts.failed;
     sums.watchedMs += watchedMs;
+    sums.failedMs += failedMs;
   }
   return sums;
 }
 
-const capped = (of: ReturnType<typeof recount>, mostMs: number) => ({
-  ...of,
-  watchedMs: Math.min(mostMs, of.watchedMs),
+const capped = ({ watchedMs, failedMs }: Recount, mostMs: number) => ({
+  watchedMs: Math.min(mostMs, watchedMs),
+  failedMs: Math.min(mostMs, failedMs),
 });
+
+const okPart = ({ watchedMs, failedMs }: Recount): number | undefined =>
+  watchedMs === 0 ? undefined : (watchedMs - failedMs) / watchedMs;
 
 describe("the upstream's own ledger, counted by another program, says the same", () => {
   test.each([
@@ -209,14 +215,17 @@ describe("the upstream's own ledger, counted by another program, says the same",
     const { ledger, history } = world;
     const all = recount(ledger, BEGIN_MS, END_MS);
     expect(all.watchedMs).toBeGreaterThan(2 * HOUR_MS);
-    expect(world.scrapedMs).toBe(all.watchedMs);
+    expect(all.failedMs).toBeGreaterThan(5 * MINUTE_MS);
+    expect(world.scrapedMs).toEqual({ ok: all.watchedMs - all.failedMs, failed: all.failedMs });
 
     // The page and the API: whole buckets, the oldest of which is in part older than the window.
     for (const [place, bucketMs] of [MINUTE_MS, HOUR_MS, HOUR_MS].entries()) {
       const window = history.availability(END_MS)[place];
       const windowMs = window?.windowMs ?? 0;
       const fromMs = Math.floor((END_MS - windowMs) / bucketMs) * bucketMs;
-      expect(window).toMatchObject(capped(recount(ledger, fromMs, Infinity), windowMs));
+      const seen = recount(ledger, fromMs, Infinity);
+      expect(window).toMatchObject(capped(seen, windowMs));
+      expect(window?.ratio).toBe(okPart(seen));
     }
 
     // The badges, from memory; the calendar and the plot of a day, from the file.
@@ -226,9 +235,11 @@ describe("the upstream's own ledger, counted by another program, says the same",
     }
     const days = world.columnsInFile(DAY_MS, spanOf(CALENDAR, END_MS));
     expect(summed(days)).toEqual(all);
-    for (const { index, counts, watchedMs } of days.columns) {
+    for (const { index, counts, watchedMs, failedMs } of days.columns) {
       const { ok, failed } = counts;
-      expect({ ok, failed, watchedMs }).toEqual(recount(ledger, index * DAY_MS, (index + 1) * DAY_MS));
+      expect({ ok, failed, watchedMs, failedMs }).toEqual(
+        recount(ledger, index * DAY_MS, (index + 1) * DAY_MS),
+      );
     }
     const day = world.columnsInFile(10 * MINUTE_MS, { fromMs: END_MS - DAY_MS, toMs: END_MS });
     const fromMs = Math.floor((END_MS - DAY_MS) / MINUTE_MS) * MINUTE_MS;
@@ -238,18 +249,22 @@ describe("the upstream's own ledger, counted by another program, says the same",
 
     const report = reportOf(name, seed, schedule);
     expect(report).toMatchObject(all);
-    expect(report.availability).toBe(all.ok / (all.ok + all.failed));
-    for (const { ok, failed, watchedMs, fromMs: dayFromMs, toMs } of report.days)
-      expect({ ok, failed, watchedMs }).toEqual(
-        capped(recount(ledger, dayFromMs, toMs), Math.min(toMs, END_MS) - dayFromMs),
-      );
+    expect(report.availability).toBe(okPart(all));
+    for (const { ok, failed, watchedMs, failedMs, fromMs: dayFromMs, toMs } of report.days) {
+      const seen = recount(ledger, dayFromMs, toMs);
+      expect({ ok, failed, watchedMs, failedMs }).toEqual({
+        ...seen,
+        ...capped(seen, Math.min(toMs, END_MS) - dayFromMs),
+      });
+    }
   });
 
   test.each([6, 7, 8])("but for one gap each time that the clock steps, world %i", (seed) => {
     const world = lived("steps", seed, sampleSchedule(MINUTE_MS), true, false);
     const all = recount(world.ledger, BEGIN_MS, END_MS);
-    expect(Math.abs(world.scrapedMs - all.watchedMs)).toBeLessThanOrEqual(30 * MINUTE_MS);
-    expect(world.scrapedMs).toBeGreaterThan(6 * HOUR_MS);
+    const { ok, failed } = world.scrapedMs;
+    expect(Math.abs(ok + failed - all.watchedMs)).toBeLessThanOrEqual(30 * MINUTE_MS);
+    expect(ok + failed).toBeGreaterThan(6 * HOUR_MS);
   });
 });
 
@@ -262,5 +277,5 @@ test("ten minutes that were watched stay ten minutes, whatever the schedule is t
     record.record({ kind: "polled", poll: samplePoll(times) });
   }
   const [, day] = history.availability(BEGIN_MS + 10 * MINUTE_MS);
-  expect(day).toMatchObject({ ok: 121, watchedMs: 10 * MINUTE_MS, isEarly: true });
+  expect(day).toMatchObject({ watchedMs: 10 * MINUTE_MS, failedMs: 0, isEarly: true });
 });

@@ -404,7 +404,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): Upst
     skippedSincePoll: [],
     latency: { polls: 8, p50Ms: 100, p95Ms: 200, p99Ms: 1240 },
     missedLastHour: [],
-    availability: [availabilityOf(3_600_000, { ok: 7, failed: 1, watchedMs: 1_200_000 })],
+    availability: [availabilityOf(3_600_000, { watchedMs: 1_200_000, failedMs: 150_000 })],
     lastFailures: [],
     ...changes,
     lastPolls,
@@ -426,7 +426,16 @@ export function sampleBudgetStatus(changes: Partial<BudgetStatus> = {}): BudgetS
 
 export function sampleBucket(changes: Partial<CountedBucket> = {}): CountedBucket {
   const counts = { ok: 0, failed: 0, throttled: 0, rejected: 0, ours: 0 };
-  return { index: 0, ...counts, okMs: 0, longestMs: 0, watchedMs: 0, withinObjective: 0, ...changes };
+  return {
+    index: 0,
+    ...counts,
+    okMs: 0,
+    longestMs: 0,
+    watchedMs: 0,
+    failedMs: 0,
+    withinObjective: 0,
+    ...changes,
+  };
 }
 
 /** A status as plain lists. */

@@ -1,5 +1,5 @@
 /**
- * The second computation of what was watched: from an upstream's own ledger of requests and the schedules that were in
+ * The second computation of what was watched, and of how much of it failed: from an upstream's own ledger of requests and the schedules that were in
  * force, second by second, and in no way that the daemon uses. It imports nothing of ours.
  */
 
@@ -12,7 +12,12 @@ export type Reached = {
   readonly gapMs: number;
 };
 
-export type Recount = { readonly ok: number; readonly failed: number; readonly watchedMs: number };
+export type Recount = {
+  readonly ok: number;
+  readonly failed: number;
+  readonly watchedMs: number;
+  readonly failedMs: number;
+};
 
 const SECOND_MS = 1_000;
 
@@ -26,7 +31,7 @@ export function recountOf(ledger: readonly Reached[], isThen: (atMs: number) => 
   const beganMs = ledger[0]?.atMs ?? 0;
   const secondOf = (atMs: number): number => Math.round((atMs - beganMs) / SECOND_MS);
   const painted = new Uint8Array(secondOf(ledger.at(-1)?.atMs ?? beganMs) + 1);
-  const counts = { ok: 0, failed: 0, watchedMs: 0 };
+  const counts = { ok: 0, failed: 0, watchedMs: 0, failedMs: 0 };
   let isFirst = true;
   for (const { atMs, served, gapMs } of ledger) {
     if (served === undefined) continue;
@@ -37,7 +42,9 @@ export function recountOf(ledger: readonly Reached[], isThen: (atMs: number) => 
     const oldest = isFirst ? last : Math.max(0, last - gapMs / SECOND_MS + 1);
     for (let second = last; second >= oldest && painted[second] === 0; second -= 1) {
       painted[second] = 1;
-      if (isIn && !isFirst) counts.watchedMs += SECOND_MS;
+      if (!isIn || isFirst) continue;
+      counts.watchedMs += SECOND_MS;
+      if (!served) counts.failedMs += SECOND_MS;
     }
     isFirst = false;
   }

@@ -55,7 +55,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
       {
         title: "Availability against objective",
         description:
-          "ok / (ok + failed) over the last hour and the last 30 days, with the objective dashed. What is throttled, rejected, skipped or ours says nothing about it.",
+          "The part of the watched time that was ok, over the last hour and the last 30 days, with the objective dashed. What is throttled, rejected, skipped or ours says nothing about it.",
         unit: "percentunit",
         runbook: "PacewatchErrorBudgetBurning",
         span: 10,

@@ -8,7 +8,7 @@ export function outcomePanels(): readonly cog.Builder<grafana.Panel>[] {
       {
         title: "Polls by outcome",
         description:
-          "How polls ended. Availability is ok / (ok + failed). throttled asks us to slow down, rejected is about our key, token or permission, and ours is a bug in Pacewatch or its own network.",
+          "How polls ended. throttled asks us to slow down, rejected is about our key, token or permission, and ours is a bug in Pacewatch or its own network.",
         unit: "suffix:/min",
         runbook: "PacewatchUpstreamDown",
         span: 12,

@@ -42,9 +42,9 @@ export function reasonsOver(window: string, outcome: NotOk, of: string = OF_UPST
 
 /** With the polls that made the alert fire: what is recorded is an evaluation older. */
 export function availabilityNow(window: string, of: string = OF_UPSTREAM): string {
-  const ok = `sum(increase(pacewatch_polls_total{outcome="ok",${of}}[${window}]))`;
-  const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${of}}[${window}]))`;
-  return `${queryValue(`${ok} / (${judged} > 0)`, "humanizePercentage", "unknown")}${watchedIn(window, of)}`;
+  const ok = `sum(increase(pacewatch_upstream_watched_seconds_total{outcome="ok",${of}}[${window}]))`;
+  const watched = `sum(increase(pacewatch_upstream_watched_seconds_total{${of}}[${window}]))`;
+  return `${queryValue(`${ok} / (${watched} > 0)`, "humanizePercentage", "unknown")}${watchedIn(window, of)}`;
 }
 
 /** From this share on, a window counts as watched. */
@@ -53,7 +53,7 @@ const WHOLLY_WATCHED = 0.9;
 /** Of how much of the window that is, where not all of it was watched. Of several that watch, the one that watched most. */
 export function watchedIn(window: string, of: string = OF_UPSTREAM): string {
   const wholeS = (WHOLLY_WATCHED * (parseDuration(window) ?? 0)) / 1_000;
-  const watched = `max(increase(pacewatch_upstream_watched_seconds_total{${of}}[${window}])) < ${wholeS}`;
+  const watched = `max(sum without (outcome) (increase(pacewatch_upstream_watched_seconds_total{${of}}[${window}]))) < ${wholeS} > 0`;
   return `{{ with ${queryCall(watched)} }} of {{ . | first | value | humanizeDuration }}{{ end }}`;
 }
 

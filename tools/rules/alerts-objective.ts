@@ -3,7 +3,7 @@ import { WITHIN_LATENCY_SHARE } from "../../src/core/status/availability.ts";
 import { formatDuration } from "../../src/core/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
-import { MONTH, watchedName } from "./recordings.ts";
+import { failedSlots, MONTH, watchedName } from "./recordings.ts";
 import { type Holders, ONE, type UpMetric } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
@@ -22,10 +22,10 @@ function budgetBurning(pair: BurnPair, up: UpMetric): Alert {
     severity: pair.severity,
     expr: `pacewatch:error_budget_burn:${long} > ${pair.factor}
 and pacewatch:error_budget_burn:${short} > ${pair.factor}
-and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
+and ${failedSlots(long)} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
     labels: { window: long },
     summary: `{{ $labels.upstream }} burns its error budget {{ $value | printf "%.1f" }} times too fast`,
-    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}${watchedIn(long)}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+    description: `In the last ${long}, {{ $labels.upstream }} failed for ${queryValue(`sum(increase(pacewatch_upstream_watched_seconds_total{outcome="failed",${OF_UPSTREAM}}[${long}]))`, "humanizeDuration", "a while")}: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}${watchedIn(long)}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
   };
 }
 

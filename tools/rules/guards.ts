@@ -1,11 +1,11 @@
-import { BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
+import { BEYOND_ONE_SLOT, BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
 import { formatDuration } from "../../src/core/time/duration.ts";
-import { judgedName } from "./recordings.ts";
+import { watchedSecondsName } from "./recordings.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
 /**
- * How many failures an error-budget alert waits for, however fast they burn: what `fewestThatMean` of the proof says,
+ * For how many failed slots an error-budget alert waits, however fast they burn: what `fewestThatMean` of the proof says,
  * computed from metrics, so that a reload never leaves an old guard behind.
  */
 export function guardGroup({ setting }: Holders = ONE): RuleGroup {
@@ -19,32 +19,27 @@ export function guardGroup({ setting }: Holders = ONE): RuleGroup {
 }
 
 export function guardName({ longMs }: BurnPair): string {
-  return `pacewatch:guard_failures:${formatDuration(longMs)}`;
+  return `pacewatch:guard_slots:${formatDuration(longMs)}`;
 }
 
 function allowedName({ longMs }: BurnPair): string {
-  return `pacewatch:failures_allowed:${formatDuration(longMs)}`;
+  return `pacewatch:slots_allowed:${formatDuration(longMs)}`;
 }
 
-/** As many as an upstream that just meets its objective has among the polls of this window. */
+/** As many as an upstream that just meets its objective has in what this window watched. */
 function failuresAllowed(pair: BurnPair, setting: Holders["setting"]): Recording {
   return {
     record: allowedName(pair),
-    expr: `(1 - ${setting("pacewatch_objective_ratio")}) * ${judgedName(formatDuration(pair.longMs))}`,
+    expr: `(1 - ${setting("pacewatch_objective_ratio")}) * ${watchedSecondsName(formatDuration(pair.longMs))} / ${setting("pacewatch_schedule_period_seconds")}`,
   };
 }
 
 /** Without a guard an alert cannot fire: the short window may hold no poll. */
 function guard(pair: BurnPair, setting: Holders["setting"]): Recording {
-  const beyondOneSlot = `${setting("pacewatch_confirm_polls")} + 2`;
   const isDense = `${setting("pacewatch_schedule_period_seconds")} <= ${pair.shortMs / 2_000}`;
   if (pair.severity === "ticket")
-    return { record: guardName(pair), expr: `${beyondOneSlot}\nand ${isDense}` };
-  const chance = beyondChance(allowedName(pair));
-  return {
-    record: guardName(pair),
-    expr: `(\n  ${beyondOneSlot} >= ${chance}\n  or ${chance}\n)\nand ${isDense}`,
-  };
+    return { record: guardName(pair), expr: `0 * (${isDense}) + ${BEYOND_ONE_SLOT}` };
+  return { record: guardName(pair), expr: `${beyondChance(allowedName(pair))}\nand ${isDense}` };
 }
 
 /**
@@ -55,5 +50,5 @@ const MEANS = [0.0454, 0.1905, 0.4286, 0.7394];
 
 function beyondChance(allowed: string): string {
   const steps = MEANS.map((mean) => `+ (${allowed} > bool ${mean})`);
-  return `(${["2", ...steps].join(" ")})`;
+  return `(${[`${BEYOND_ONE_SLOT}`, ...steps].join(" ")})`;
 }

@@ -11,21 +11,23 @@ const LONG_INTERVAL = "1m";
 const SHORT_WINDOWS: readonly string[] = ["5m", "30m", "1h", "2h", "6h"];
 const GUARDED: ReadonlySet<string> = new Set(BURN_PAIRS.map(({ longMs }) => formatDuration(longMs)));
 
-export function judgedName(window: string): string {
-  return `pacewatch:polls_judged:increase${window}`;
+export function failedSlots(window: string): string {
+  return `pacewatch:slots_failed:increase${window}`;
 }
+
+const OK = '{outcome="ok"}';
+const FAILED = '{outcome="failed"}';
 
 const LATENCY_COUNTED: ReadonlySet<string> = new Set(["1h", "1d"]);
 
 const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
 
-/** Availability is ok / (ok + failed): the others say nothing about the upstream. */
-const OK = 'outcome="ok"';
-const FAILED = 'outcome="failed"';
-const JUDGED = 'outcome=~"ok|failed"';
+export function watchedSecondsName(window: string): string {
+  return `pacewatch:watched_seconds:increase${window}`;
+}
 
-function polls(outcome: string, window: string): string {
-  return `sum without (outcome) (increase(pacewatch_polls_total{${outcome}}[${window}]))`;
+function watchedSeconds(window: string, outcome = ""): string {
+  return `sum without (outcome) (increase(pacewatch_upstream_watched_seconds_total${outcome}[${window}]))`;
 }
 
 function burnName(window: string): string {
@@ -36,13 +38,12 @@ function burnName(window: string): string {
  * How much of the window was watched, of what its schedule watches at most: a day or more has the nights of a calendar in
  * it, and an hour has not.
  */
-function watchedOver(window: string, { total, setting }: Holders): Recording {
+function watchedOver(window: string, { setting }: Holders): Recording {
   const seconds = (parseDuration(window) ?? 0) / 1_000;
   const most = LONG_WINDOWS.includes(window)
     ? `(${seconds} * (${setting("pacewatch_schedule_watched_ratio")} or 0 * ${setting("pacewatch_objective_ratio")} + 1))`
     : `${seconds}`;
-  const watched = total(`increase(pacewatch_upstream_watched_seconds_total[${window}])`);
-  return { record: watchedName(window), expr: `clamp_max(${watched} / ${most}, 1)` };
+  return { record: watchedName(window), expr: `clamp_max(${watchedSecondsName(window)} / ${most}, 1)` };
 }
 
 export function watchedName(window: string): string {
@@ -83,29 +84,24 @@ const BUDGET_LEFT: Recording = {
   expr: `1 - ${burnName(MONTH)}`,
 };
 
-/** A window without polls has no ratio. Of one that was not watched wholly, what was not burns nothing. */
+/** A window in which nothing was watched has no ratio. Of one that was not watched wholly, what was not burns nothing. */
 function availabilityOver(window: string, holders: Holders): readonly Recording[] {
   const { total, setting } = holders;
-  const isGuarded = GUARDED.has(window);
-  const judged = total(polls(JUDGED, window));
+  const watched: Recording = { record: watchedSecondsName(window), expr: total(watchedSeconds(window)) };
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
-    expr: `${total(polls(OK, window))} / (${isGuarded ? judgedName(window) : judged} > 0)`,
+    expr: `${total(watchedSeconds(window, OK))} / (${watched.record} > 0)`,
   };
   const burn: Recording = {
     record: burnName(window),
     expr: `(1 - pacewatch:availability:ratio${window}) / (1 - ${setting("pacewatch_objective_ratio")})
 * ${watchedName(window)}`,
   };
-  const recordings = [ratio, watchedOver(window, holders), burn];
-  if (!isGuarded) return recordings;
-  // Rounded, because `increase` extrapolates to the edges of the window.
-  const failed = `round(${total(polls(FAILED, window))})`;
-  return [
-    { record: judgedName(window), expr: judged },
-    { record: `pacewatch:polls_failed:increase${window}`, expr: failed },
-    ...recordings,
-  ];
+  const recordings = [watched, ratio, watchedOver(window, holders), burn];
+  if (!GUARDED.has(window)) return recordings;
+  // Rounded, because `increase` extrapolates to the edges of the window, and confirmations watch a few seconds.
+  const failed = `round(${total(watchedSeconds(window, FAILED))} / ${setting("pacewatch_schedule_period_seconds")})`;
+  return [...recordings, { record: failedSlots(window), expr: failed }];
 }
 
 /** Of classic buckets or, where Prometheus scrapes native histograms, of those. */
@@ -122,7 +118,7 @@ or ${of("pacewatch_poll_duration_seconds", "")}`,
 
 /** Of the ok polls: how long a failure took is not latency. */
 function withinObjectiveOver(window: string, { total }: Holders): readonly Recording[] {
-  const ok = total(polls(OK, window));
+  const ok = total(`sum without (outcome) (increase(pacewatch_polls_total${OK}[${window}]))`);
   const within = total(`increase(pacewatch_polls_within_objective_total[${window}])`);
   const ratio: Recording = {
     record: `pacewatch:within_latency_objective:ratio${window}`,

@@ -29,6 +29,7 @@ const COLUMNS: Readonly<Record<Exclude<keyof Figures, "badMinutes">, string>> = 
   okMs: "ok_duration_ms",
   slowestMs: "slowest_ok_ms",
   watchedMs: "watched_ms",
+  failedMs: "failed_ms",
   watchedMinutes: "watched_minutes",
 };
 /** In place of a column, where no provider counts. */

@@ -21,6 +21,7 @@ const ROLL_UP_COLUMNS = `
   rejected INTEGER NOT NULL,
   within_objective INTEGER NOT NULL,
   watched_ms INTEGER NOT NULL,
+  failed_ms INTEGER NOT NULL,
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL`;
 
@@ -66,6 +67,7 @@ CREATE TABLE days (
   offline REAL NOT NULL,
   within_objective REAL NOT NULL,
   watched_ms REAL NOT NULL,
+  failed_ms REAL NOT NULL,
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,
   watched_minutes REAL NOT NULL,

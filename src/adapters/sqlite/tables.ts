@@ -96,7 +96,7 @@ export function failedMinutes(failures: number): string {
 
 /** These columns of a minute, and of an hour, are sums. */
 export const MINUTE_SUMS: readonly string[] =
-  "polls ok failed throttled rejected within_objective watched_ms ok_duration_ms".split(" ");
+  "polls ok failed throttled rejected within_objective watched_ms failed_ms ok_duration_ms".split(" ");
 export const HOUR_SUMS: readonly string[] = [
   ...MINUTE_SUMS,
   "offline",
@@ -305,6 +305,7 @@ export function bucketOf(row: Row): CountedBucket {
     okMs: row.get("ok_duration_ms", number),
     longestMs: row.get("slowest_ok_ms", number),
     watchedMs: row.get("watched_ms", count),
+    failedMs: row.get("failed_ms", count),
     withinObjective: row.get("within_objective", count),
   };
 }

@@ -40,10 +40,11 @@ export class StateWriter {
     const { upstream, endedAtMs, withinObjective, watchedMs, status, cost } = poll;
     const { outcome, reason } = status;
     const okMs = outcome === "ok" ? status.durationMs : 0;
+    const failedMs = outcome === "failed" ? watchedMs : 0;
     const outcomes = (["ok", "failed", "throttled", "rejected"] as const).map((each) =>
       Number(each === outcome),
     );
-    const counts = [1, ...outcomes, Number(withinObjective), watchedMs, okMs];
+    const counts = [1, ...outcomes, Number(withinObjective), watchedMs, failedMs, okMs];
     const minute = Math.floor(endedAtMs / MINUTE_MS);
     const seen = this.#statement(ADD_TO_MINUTE).get(minute, upstream, ...counts, okMs);
     const changes = minuteChanges(outcome, Number(seen?.["ok"]), Number(seen?.["failed"]));

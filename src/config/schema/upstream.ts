@@ -205,7 +205,7 @@ const shared = {
       section({
         availability: percentage({ zero: false, hundred: false }, "99.5%")
           .prefault("99.5%")
-          .describe("The part of the polls that should be ok."),
+          .describe("The part of the watched time that should be ok."),
         latency: duration(1, MAX_TIMEOUT_MS, "1s")
           .prefault("1s")
           .describe("An ok poll that took no longer counts as fast enough."),

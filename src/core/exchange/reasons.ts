@@ -4,7 +4,7 @@ import type { WireFault } from "./exchange.ts";
 
 /**
  * How a poll ended: `failed` is theirs. `throttled` and `rejected` (our key, token or permission) say nothing of whether
- * it works, and `ours` says nothing of it at all. So availability is ok / (ok + failed).
+ * it works, and `ours` says nothing of it at all. So availability is of the time that ok and failed polls watched.
  */
 export const OUTCOMES = ["ok", "failed", "throttled", "rejected", "ours"] as const;
 export type Outcome = (typeof OUTCOMES)[number];

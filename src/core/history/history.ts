@@ -156,7 +156,7 @@ export class History implements Recorder {
 
   missedLastHour(objective: number, nowMs: number): readonly Missed[] {
     const counts = this.#byMinute.within(HOUR_MS, nowMs);
-    return missedIn(availabilityOf(HOUR_MS, counts), counts.withinObjective, objective);
+    return missedIn(availabilityOf(HOUR_MS, counts), counts, objective);
   }
 
   /** In minutes or hours. Single polls of a day are only in the state file. */

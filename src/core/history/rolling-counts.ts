@@ -1,15 +1,16 @@
-/** How polls ended, how long the ok ones took, and the time that they watched, over a rolling window in buckets: bounded, and cheap to sum. */
+/** How polls ended, how long the ok ones took, the time that they watched, and how much of it failed, over a rolling window in buckets: bounded, and cheap to sum. */
 
 import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { CountedBucket } from "../status/timeline.ts";
 
-/** A month of hours takes 29 kB of plain numbers, and five times as much as objects. The index is the first number. */
-const NUMBERS_A_BUCKET = 5 + OUTCOMES.length;
+/** A month of hours takes 32 kB of plain numbers, and five times as much as objects. The index is the first number. */
+const NUMBERS_A_BUCKET = 6 + OUTCOMES.length;
 const OK_MS = 1 + OUTCOMES.length;
 const LONGEST_MS = OK_MS + 1;
 const WATCHED_MS = LONGEST_MS + 1;
-const WITHIN_OBJECTIVE = WATCHED_MS + 1;
+const FAILED_MS = WATCHED_MS + 1;
+const WITHIN_OBJECTIVE = FAILED_MS + 1;
 const FIRST_BUCKETS = 8;
 
 export type CountedPoll = Pick<Poll, "endedAtMs" | "outcome" | "durationMs" | "withinObjective">;
@@ -34,6 +35,7 @@ export class RollingCounts {
       this.#times[place + OK_MS] = bucket.okMs;
       this.#times[place + LONGEST_MS] = bucket.longestMs;
       this.#times[place + WATCHED_MS] = bucket.watchedMs;
+      this.#times[place + FAILED_MS] = bucket.failedMs;
       this.#numbers[place + WITHIN_OBJECTIVE] = bucket.withinObjective;
     }
   }
@@ -42,6 +44,7 @@ export class RollingCounts {
     const place = this.#placeOf(Math.floor(endedAtMs / this.#bucketMs));
     this.#numbers[place + 1 + OUTCOMES.indexOf(kind)] = this.#count(place, kind) + 1;
     this.#times[place + WATCHED_MS] = this.#timeAt(place + WATCHED_MS) + watchedMs;
+    if (kind === "failed") this.#times[place + FAILED_MS] = this.#timeAt(place + FAILED_MS) + watchedMs;
     if (kind !== "ok") return;
     if (withinObjective) this.#numbers[place + WITHIN_OBJECTIVE] = this.#at(place + WITHIN_OBJECTIVE) + 1;
     this.#times[place + OK_MS] = this.#timeAt(place + OK_MS) + durationMs;
@@ -51,17 +54,17 @@ export class RollingCounts {
   within(
     windowMs: number,
     nowMs: number,
-  ): Pick<CountedBucket, "ok" | "failed" | "withinObjective" | "watchedMs"> {
+  ): Pick<CountedBucket, "ok" | "withinObjective" | "watchedMs" | "failedMs"> {
     const oldest = Math.floor((nowMs - windowMs) / this.#bucketMs);
     const newest = Math.floor(nowMs / this.#bucketMs);
-    const counts = { ok: 0, failed: 0, withinObjective: 0, watchedMs: 0 };
+    const counts = { ok: 0, withinObjective: 0, watchedMs: 0, failedMs: 0 };
     for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
       // A wall clock that was ahead for a while has left buckets of a time that is still to come.
       if (this.#at(place) < oldest || this.#at(place) > newest) continue;
       counts.ok += this.#count(place, "ok");
-      counts.failed += this.#count(place, "failed");
       counts.withinObjective += this.#at(place + WITHIN_OBJECTIVE);
       counts.watchedMs += this.#timeAt(place + WATCHED_MS);
+      counts.failedMs += this.#timeAt(place + FAILED_MS);
     }
     return counts;
   }
@@ -86,6 +89,7 @@ export class RollingCounts {
       okMs: this.#timeAt(place + OK_MS),
       longestMs: this.#timeAt(place + LONGEST_MS),
       watchedMs: this.#timeAt(place + WATCHED_MS),
+      failedMs: this.#timeAt(place + FAILED_MS),
       withinObjective: this.#at(place + WITHIN_OBJECTIVE),
     };
   }

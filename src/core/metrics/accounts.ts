@@ -76,7 +76,7 @@ export class UpstreamAccounts implements Recorder {
   waiting = 0;
   inFlight = 0;
   withinObjective = 0;
-  watchedMs = 0;
+  readonly watchedMs = { ok: 0, failed: 0 };
   malformedSignals = 0;
   lastPollAtMs: number | undefined;
   lastSuccessAtMs: number | undefined;
@@ -124,7 +124,7 @@ export class UpstreamAccounts implements Recorder {
         this.lastPollAtMs = event.poll.endedAtMs;
         return;
       case "judged":
-        this.watchedMs += event.watchedMs;
+        this.#watched(event.poll.outcome.kind, event.watchedMs);
         this.#judged(event.poll);
         return;
       case "pause_requested":
@@ -170,6 +170,10 @@ export class UpstreamAccounts implements Recorder {
   longestDelaySeconds(nowMs: number): number | undefined {
     const recent = this.#longestDelays.find(({ endedAtMs }) => endedAtMs > nowMs - MINUTE_MS);
     return (recent ?? this.#longestDelays.at(-1))?.seconds;
+  }
+
+  #watched(outcome: Outcome, watchedMs: number): void {
+    if (outcome === "ok" || outcome === "failed") this.watchedMs[outcome] += watchedMs;
   }
 
   #judged(poll: Poll): void {

@@ -80,9 +80,12 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     "Polls that were ok, at or under the latency objective.",
     one(({ accounts }) => accounts.withinObjective),
   ),
-  "pacewatch_upstream_watched_seconds_total{upstream}": counter(
-    "The time that polls watched: each that was ok or failed covers the time since the one before, at most the usual gap of its schedule then.",
-    one(({ accounts }) => accounts.watchedMs / 1000),
+  "pacewatch_upstream_watched_seconds_total{upstream,outcome}": counter(
+    "The time that polls watched, as each of them ended: one that was ok or failed covers the time since the one before, at most the usual gap of its schedule then. Availability is ok / (ok + failed).",
+    ({ accounts: { watchedMs } }, add) => {
+      add(watchedMs.ok / 1000, { outcome: "ok" });
+      add(watchedMs.failed / 1000, { outcome: "failed" });
+    },
   ),
   "pacewatch_responses_total{upstream,code}": counter(
     "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
@@ -149,10 +152,6 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     "When the upstream is stalled unless a poll ends before: its third slot since the last poll, since the last slot that was skipped because the upstream or a quota asked for it, and since it has its schedule; the silence of a new budget, and a minute.",
     one(({ stalledAtMs }) => seconds(stalledAtMs)),
   ),
-  "pacewatch_confirm_polls{upstream}": gauge(
-    "Further polls that must fail too before a failure is confirmed, from the config.",
-    one(({ upstream }) => upstream.confirm),
-  ),
   "pacewatch_tls_certificate_expiry_timestamp_seconds{upstream}": gauge(
     "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
     one(({ accounts, upstream }) => seconds(accounts.certificateExpiresAtMs(upstream.url))),
@@ -186,7 +185,7 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
     eachBurn(({ emptyAtMs }) => seconds(emptyAtMs)),
   ),
   "pacewatch_objective_ratio{upstream}": gauge(
-    "Availability objective from the config: the share of polls that should be ok.",
+    "Availability objective from the config: the share of the watched time that should be ok.",
     one(({ upstream }) => upstream.objective.availability),
   ),
   "pacewatch_objective_latency_seconds{upstream}": gauge(

@@ -26,18 +26,16 @@ export const BURN_PAIRS: readonly BurnPair[] = [
   { longMs: 3 * DAY_MS, shortMs: 6 * HOUR_MS, factor: 1, severity: "ticket" },
 ];
 
-/**
- * How seldom a service is polled while it is watched, how often a failure is confirmed, and the objective. Nights without
- * slots are not watched, and so burn nothing.
- */
+/** How seldom a service is polled while it is watched, and the objective. Nights without slots are not watched, and so burn nothing. */
 export type Density = {
   readonly periodMs: number;
-  readonly confirm: number;
   readonly availability: number;
 };
 
 /** For an upstream that just meets its objective, at most one window in this many may page by chance. */
 const WINDOWS_PER_FALSE_PAGE = 1000;
+
+export const BEYOND_ONE_SLOT = 2;
 
 /** Usual objectives, the highest first. */
 const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9];
@@ -45,37 +43,35 @@ const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.
 export function densityOf(upstream: Upstream): Density {
   return {
     periodMs: slotsOf(upstream.schedule).usualGapMs,
-    confirm: upstream.confirm,
     availability: upstream.objective.availability,
   };
 }
 
 /**
- * How many failures in the long window an alert waits for: as many as burn a full window, as the time that was not watched
- * burns nothing, and never so few that they mean nothing. Infinite if the short window may hold no poll: the alert would
+ * For the time of how many failed slots in the long window an alert waits: of as many as burn a full window, as the time that
+ * was not watched burns nothing, and never of so few that they mean nothing. Infinite if the short window may hold no poll: the alert would
  * fire and resolve between two polls.
  */
 export function guardFailures(density: Density, pair: BurnPair): number {
   return Math.max(failuresThatBurn(density, pair), fewestThatMean(density, pair));
 }
 
-/** The fewest failures that burn a full long window faster than the pair allows. */
+/** The fewest failed slots that burn a full long window faster than the pair allows. */
 export function failuresThatBurn(density: Density, pair: BurnPair): number {
   return Math.floor(pair.factor * (1 - density.availability) * slotsIn(density, pair) + 1e-9) + 1;
 }
 
-/** More than one slot with its confirmations can see; for a page, also more than chance reaches. The rules' own guard. */
+/** More than one slot, whose confirmations watch next to nothing; for a page, also more than chance reaches. The rules' own guard. */
 export function fewestThatMean(density: Density, pair: BurnPair): number {
   if (pair.shortMs < 2 * density.periodMs) return Infinity;
-  const beyondOneSlot = density.confirm + 2;
-  if (pair.severity === "ticket") return beyondOneSlot;
-  return Math.max(beyondOneSlot, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
+  if (pair.severity === "ticket") return BEYOND_ONE_SLOT;
+  return Math.max(BEYOND_ONE_SLOT, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
 }
 
 /** One for all upstreams alike whose objective the fast page cannot judge at their polling rate. */
 export function densityWarnings(upstreams: readonly Upstream[]): readonly Finding[] {
   const unjudged = upstreams.filter((upstream) => !isJudged(densityOf(upstream)));
-  const alike = Map.groupBy(unjudged, (upstream) => `${askedOf(upstream)} ${upstream.confirm}`);
+  const alike = Map.groupBy(unjudged, askedOf);
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];

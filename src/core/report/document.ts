@@ -154,7 +154,8 @@ function blocksOf(upstream: UpstreamReport): readonly Block[] {
 }
 
 function figures(upstream: UpstreamReport): Table {
-  const { lengthMs, watchedMs, watched, ok, failed, withinObjective, latencyObjectiveMs } = upstream;
+  const { lengthMs, watchedMs, failedMs, watched, ok, failed, withinObjective, latencyObjectiveMs } =
+    upstream;
   const within = ok === 0 ? undefined : withinObjective / ok;
   const labels = Object.entries(upstream.labels)
     .map(([name, value]) => `${name}: ${value}`)
@@ -166,6 +167,7 @@ function figures(upstream: UpstreamReport): Table {
     ["Length of the period", time(lengthMs), HOW.lengthMs],
     ["Watched", time(watchedMs), HOW.watchedMs],
     ["Watched, as a part", ratio(watched), HOW.watched],
+    ["Failed", time(failedMs), HOW.failedMs],
     ["Polls that were ok", count(ok), HOW.ok],
     ["Polls that failed", count(failed), HOW.failed],
     ["Availability", availabilityIn(upstream), HOW.availability],
@@ -294,6 +296,7 @@ function dayTable({ days, sla }: UpstreamReport): Table {
   const columns: readonly Column<UpstreamReport["days"][number]>[] = [
     ["Day", ({ day }) => day],
     ["Watched", ({ watchedMs }) => time(watchedMs)],
+    ["Failed for", ({ failedMs }) => time(failedMs)],
     ["Ok", ({ ok }) => count(ok)],
     ["Failed", ({ failed }) => count(failed)],
     ["Availability", availabilityIn],
@@ -323,7 +326,7 @@ const latency = figuresAs({ unit: "ms", text: humanLatency });
 const time = figuresAs({ unit: "ms", text: wholeSeconds });
 
 /** The same as on the page of the upstream. */
-function availabilityIn(sums: Pick<ReportedDay, "fromMs" | "toMs" | "ok" | "failed" | "watchedMs">): Figure {
+function availabilityIn(sums: Pick<ReportedDay, "fromMs" | "toMs" | "watchedMs" | "failedMs">): Figure {
   const window = availabilityOf(sums.toMs - sums.fromMs, sums);
   const figure = ratio(window.ratio);
   return window.isEarly ? { ...figure, early: watchedWords(window) } : figure;

@@ -9,12 +9,14 @@ export const HOW = {
   lengthMs: "From the beginning of the period to its end, or to when the report was written.",
   watchedMs:
     "Each poll that was ok or failed covers the time since the one before, at most the usual gap of the schedule that it was sent by: a night or a weekend without polls was not watched. It is counted with the poll, so that a schedule that changes later changes nothing.",
+  failedMs: "The part of the watched time that the polls that failed cover.",
   watched: "Watched / length of the period.",
   watchedMinutes: "The minutes with at least one poll that was ok or failed.",
   ok: "Polls whose answer was what the config expects.",
   failed:
     "Polls without a valid answer, or with an error that is the upstream's: no connection, timeout, 5xx, not what the config expects. A failure while no upstream at all could be reached is ours, and not in here.",
-  availability: "ok / (ok + failed). Of how much is said where less than a tenth of the period was watched.",
+  availability:
+    "(Watched - failed) / watched. Of how much is said where less than a tenth of the period was watched.",
   throttled:
     "Polls that were refused for a rate limit or a quota (429, 402). They say nothing of whether it works.",
   rejected:

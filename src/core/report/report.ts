@@ -4,6 +4,7 @@ import type { Sla, Upstream } from "../config/config.ts";
 import { UNITS_OF_MONEY } from "../config/price.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import { EVIDENCE_POLLS } from "../history/incidents.ts";
+import { availabilityOf } from "../status/availability.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
@@ -31,6 +32,7 @@ export const FIGURES = [
   "okMs",
   "slowestMs",
   "watchedMs",
+  "failedMs",
   "watchedMinutes",
   "badMinutes",
 ] as const;
@@ -61,7 +63,7 @@ export type Kept = {
 };
 
 export type Sums = Omit<Figures, "polls" | "okMs" | "slowestMs" | "badMinutes"> & {
-  /** ok / (ok + failed); undefined if both are 0. */
+  /** Undefined if nothing was watched. */
   readonly availability: number | undefined;
   /** Suspended, no memory, a bug of ours. */
   readonly otherOurs: number;
@@ -236,13 +238,14 @@ export const NOTHING: Figures = {
   okMs: 0,
   slowestMs: 0,
   watchedMs: 0,
+  failedMs: 0,
   watchedMinutes: 0,
   badMinutes: 0,
 };
 
 /** A poll that ends early in a range may have watched the time before it too. */
 function sumsOf(
-  { polls, okMs, slowestMs, badMinutes, watchedMs, ...figures }: Figures,
+  { polls, okMs, slowestMs, badMinutes, watchedMs, failedMs, ...figures }: Figures,
   lengthMs: number,
   { sla }: Reported,
 ): Sums {
@@ -250,7 +253,8 @@ function sumsOf(
   return {
     ...figures,
     watchedMs: Math.min(lengthMs, watchedMs),
-    availability: ok + failed === 0 ? undefined : ok / (ok + failed),
+    failedMs: Math.min(lengthMs, failedMs),
+    availability: availabilityOf(lengthMs, { watchedMs, failedMs }).ratio,
     otherOurs: polls - ok - failed - throttled - rejected - offline,
     meanMs: ok === 0 ? undefined : okMs / ok,
     slowestMs: ok === 0 ? undefined : slowestMs,

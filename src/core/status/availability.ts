@@ -1,21 +1,23 @@
-/** Availability is ok / (ok + failed), as everywhere: in the metrics, the rules and the API. */
+/** Availability is the part of the watched time that was ok, as everywhere: in the metrics, the rules and the API. */
 
-import { inThousands } from "../text/thousands.ts";
 import { humanDuration } from "./humanize.ts";
-import { SECOND_MS } from "../time/duration.ts";
 
-type Counts = { readonly ok: number; readonly failed: number; readonly watchedMs: number };
+type Watched = {
+  readonly watchedMs: number;
+  /** The part of it that failed polls watched. */
+  readonly failedMs: number;
+};
 
-export type AvailabilityWindow = Counts & {
+export type AvailabilityWindow = Watched & {
   readonly windowMs: number;
-  /** ok / (ok + failed); undefined if both are 0. */
+  /** Undefined if nothing was watched. */
   readonly ratio: number | undefined;
   /** So little of the window was watched that its ratio is that of another window. */
   readonly isEarly: boolean;
 };
 
 export const LEFT_OUT =
-  "Of the polls that were ok or failed: being throttled or rejected, and our own faults, say nothing about the upstream.";
+  "Of the time that ok and failed polls watched: being throttled or rejected, and our own faults, say nothing about the upstream.";
 
 /** Of less than this share of a window, nothing is said against an objective. */
 const LEAST_WATCHED = 0.1;
@@ -23,16 +25,13 @@ const LEAST_WATCHED = 0.1;
 const WHOLLY_WATCHED = 0.9;
 
 /** The first poll of a window may have watched what was before it too. */
-export function availabilityOf(windowMs: number, counts: Counts): AvailabilityWindow {
-  const { ok, failed } = counts;
-  const watchedMs = Math.min(counts.watchedMs, windowMs);
-  const decided = ok + failed;
+export function availabilityOf(windowMs: number, watched: Watched): AvailabilityWindow {
+  const watchedMs = Math.min(watched.watchedMs, windowMs);
   return {
     windowMs,
-    ok,
-    failed,
     watchedMs,
-    ratio: decided === 0 ? undefined : ok / decided,
+    failedMs: Math.min(watched.failedMs, windowMs),
+    ratio: watchedMs === 0 ? undefined : (watched.watchedMs - watched.failedMs) / watched.watchedMs,
     isEarly: watchedMs < LEAST_WATCHED * windowMs,
   };
 }
@@ -54,10 +53,10 @@ export type Missed = "availability" | "latency";
 /** `withinObjective`: so many of the ok polls were fast enough. */
 export function missedIn(
   window: AvailabilityWindow,
-  withinObjective: number,
+  { ok, withinObjective }: { readonly ok: number; readonly withinObjective: number },
   objective: number,
 ): readonly Missed[] {
-  const isSlow = !window.isEarly && withinObjective < WITHIN_LATENCY_SHARE * window.ok;
+  const isSlow = !window.isEarly && withinObjective < WITHIN_LATENCY_SHARE * ok;
   return [
     ...(verdictOnAvailability(window, objective) === "missed" ? (["availability"] as const) : []),
     ...(isSlow ? (["latency"] as const) : []),
@@ -65,14 +64,12 @@ export function missedIn(
 }
 
 /** Follows the ratio: `of 10 min`. Empty where the window was watched. */
-export function watchedWords({ ok, failed, watchedMs, windowMs }: AvailabilityWindow): string {
-  if (watchedMs >= WHOLLY_WATCHED * windowMs) return "";
-  if (watchedMs >= SECOND_MS) return `of ${humanDuration(watchedMs)}`;
-  return ok + failed === 1 ? "of 1 poll" : `of ${inThousands(ok + failed)} polls`;
+export function watchedWords({ watchedMs, windowMs }: AvailabilityWindow): string {
+  return watchedMs >= WHOLLY_WATCHED * windowMs ? "" : `of ${humanDuration(watchedMs)}`;
 }
 
-/** `2 of 40 failed` */
-export function failedWords({ ok, failed }: AvailabilityWindow): string {
-  if (ok + failed === 0) return "no polls to judge by";
-  return `${failed === 0 ? "none" : inThousands(failed)} of ${inThousands(ok + failed)} failed`;
+/** `failed for 20 min` */
+export function failedWords({ watchedMs, failedMs }: AvailabilityWindow): string {
+  if (watchedMs === 0) return "not watched";
+  return failedMs === 0 ? "never failed" : `failed for ${humanDuration(failedMs)}`;
 }

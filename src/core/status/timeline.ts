@@ -34,6 +34,8 @@ export type Column = {
   readonly counts: Readonly<Record<Outcome, number>>;
   /** The time that its polls watched: as they end in it, a column may have more of it than it is long. */
   readonly watchedMs: number;
+  /** The part of it that failed polls watched. */
+  readonly failedMs: number;
   /** Of the ok polls; undefined if there was none. */
   readonly latency:
     | { readonly middleMs: number; readonly highMs: number; readonly longestMs: number }
@@ -57,25 +59,29 @@ export type PollOfColumn = {
 };
 
 export function columnsOfPolls(polls: Iterable<PollOfColumn>, columnMs: number): readonly Column[] {
-  const byIndex = new Map<number, { counts: Record<Outcome, number>; okMs: number[]; watchedMs: number }>();
+  const byIndex = new Map<
+    number,
+    { counts: Record<Outcome, number>; okMs: number[]; watchedMs: number; failedMs: number }
+  >();
   for (const { endedAtMs, outcome, durationMs, watchedMs } of polls) {
     const index = Math.floor(endedAtMs / columnMs);
-    const column = byIndex.get(index) ?? { counts: noCounts(), okMs: [], watchedMs: 0 };
+    const column = byIndex.get(index) ?? { counts: noCounts(), okMs: [], watchedMs: 0, failedMs: 0 };
     byIndex.set(index, column);
     column.counts[outcome] += 1;
     column.watchedMs += watchedMs;
+    if (outcome === "failed") column.failedMs += watchedMs;
     if (outcome === "ok") column.okMs.push(durationMs);
   }
   return [...byIndex]
     .sort(([one], [other]) => one - other)
-    .map(([index, { counts, okMs, watchedMs }]) => {
+    .map(([index, { counts, okMs, watchedMs, failedMs }]) => {
       const quantiles = latencyQuantiles(okMs);
       const latency = quantiles && {
         middleMs: quantiles.p50Ms,
         highMs: quantiles.p95Ms,
         longestMs: Math.max(...okMs),
       };
-      return { index, counts, watchedMs, latency };
+      return { index, counts, watchedMs, failedMs, latency };
     });
 }
 
@@ -86,6 +92,7 @@ export type CountedBucket = Readonly<Record<Outcome, number>> & {
   readonly okMs: number;
   readonly longestMs: number;
   readonly watchedMs: number;
+  readonly failedMs: number;
   readonly withinObjective: number;
 };
 
@@ -94,16 +101,17 @@ export function columnsOfBuckets(buckets: readonly CountedBucket[], times: numbe
   const groups = Map.groupBy(buckets, ({ index }) => Math.floor(index / Math.max(1, times)));
   return [...groups].map(([index, merged]) => {
     const counts = noCounts();
-    let [okMs, longestMs, watchedMs] = [0, 0, 0];
+    let [okMs, longestMs, watchedMs, failedMs] = [0, 0, 0, 0];
     for (const bucket of merged) {
       for (const outcome of OUTCOMES) counts[outcome] += bucket[outcome];
       okMs += bucket.okMs;
       watchedMs += bucket.watchedMs;
+      failedMs += bucket.failedMs;
       longestMs = Math.max(longestMs, bucket.longestMs);
     }
     const latency =
       counts.ok === 0 ? undefined : { middleMs: okMs / counts.ok, highMs: longestMs, longestMs };
-    return { index, counts, watchedMs, latency };
+    return { index, counts, watchedMs, failedMs, latency };
   });
 }
 

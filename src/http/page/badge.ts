@@ -73,9 +73,8 @@ function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
   const sum = (of: (column: Column) => number): number =>
     columns.reduce((total, column) => total + of(column), 0);
   const window = availabilityOf(range.lengthMs, {
-    ok: sum(({ counts }) => counts.ok),
-    failed: sum(({ counts }) => counts.failed),
     watchedMs: sum(({ watchedMs }) => watchedMs),
+    failedMs: sum(({ failedMs }) => failedMs),
   });
   const words = window.ratio === undefined ? "unknown" : `${percent(window.ratio)} ${watchedWords(window)}`;
   const state = VERDICT_STATES[verdictOnAvailability(window, objective.availability)];

@@ -66,13 +66,12 @@ function monthLabel(day: number, days: readonly number[]): Markup {
 }
 
 function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {
-  const { ok = 0, failed = 0 } = column?.counts ?? {};
-  const window = availabilityOf(DAY_MS, { ok, failed, watchedMs: column?.watchedMs ?? 0 });
+  const window = availabilityOf(DAY_MS, column ?? { watchedMs: 0, failedMs: 0 });
   const kind = kindOf(window, given.upstream.objective.availability);
   const ofTime = [percent(window.ratio ?? 0), watchedWords(window)].filter((word) => word !== "").join(" ");
   const said = window.ratio === undefined ? WORDS.unwatched : `${ofTime}, ${failedWords(window)}`;
   const words = `${dayText(day)}: ${said}`;
-  const target = targetOf(day, failed, given);
+  const target = targetOf(day, column?.counts.failed ?? 0, given);
   return html`<li class="day-${weekdayOf(day)}" title="${words}">
     ${target === undefined ? html`<span role="img" aria-label="${words}">${sign(kind)}</span>` : html`<a href="${target}" aria-label="${words}">${sign(kind)}</a>`}
   </li> `;
@@ -88,7 +87,7 @@ function kindOf(window: AvailabilityWindow, objective: number): Kind {
     case "missed":
       return "bad";
     case "met":
-      return window.failed === 0 ? "fine" : "some";
+      return window.failedMs === 0 ? "fine" : "some";
     default:
       return verdict satisfies never;
   }

@@ -71,7 +71,7 @@ export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
 export function missedLine({ health, missedLastHour, objective }: UpstreamFacts): Markup | string {
   if (health.state !== "up" || missedLastHour.length === 0) return "";
   const words = {
-    availability: `fewer than ${percent(objective.availability)} of its polls were ok`,
+    availability: `it was ok for less than ${percent(objective.availability)} of the watched time`,
     latency: `fewer than ${percent(WITHIN_LATENCY_SHARE)} of its ok answers came within ${humanLatency(objective.latencyMs)}`,
   };
   return html`<p class="reason">

@@ -59,9 +59,10 @@ test("the columns of a range come of its single polls, with their quantiles", ()
         index: 1,
         counts: { ...none, ok: 20, failed: 1 },
         watchedMs: 21 * 15_000,
+        failedMs: 15_000,
         latency: { middleMs: 109, highMs: 118, longestMs: 119 },
       },
-      { index: 2, counts: { ...none, throttled: 1 }, watchedMs: 0, latency: undefined },
+      { index: 2, counts: { ...none, throttled: 1 }, watchedMs: 0, failedMs: 0, latency: undefined },
     ],
   });
 });
@@ -80,6 +81,7 @@ test("where more polls were sent than are kept one by one, the minutes tell of t
       index: 0,
       counts: { ok: 1_200, failed: 0, throttled: 0, rejected: 0, ours: 0 },
       watchedMs: 1_200 * 15_000,
+      failedMs: 0,
       latency: { middleMs: 200, highMs: 300, longestMs: 300 },
     },
   ]);

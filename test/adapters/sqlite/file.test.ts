@@ -79,7 +79,9 @@ describe("after a restart", () => {
       else tell();
     });
     bench.poll(record);
+    bench.clock.stepWall(1_000);
     bench.poll(record, TIMEOUT, "theirs");
+    bench.clock.stepWall(1_000);
     bench.poll(record, TIMEOUT, "at once");
     bench.poll(record, TIMEOUT, "later");
     record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
@@ -92,7 +94,7 @@ describe("after a restart", () => {
     expect(restored.lastPolls.map(({ outcome }) => outcome)).toEqual(["ok", "failed", "ours", "ours"]);
     expect(restored.incidents).toMatchObject([{ state: "down", reason: "offline" }]);
     for (const window of restored.availability(bench.clock.wallNow()))
-      expect(window).toMatchObject({ ok: 1, failed: 1 });
+      expect(window).toMatchObject({ watchedMs: 1_000, failedMs: 1_000 });
   });
 
   test("values are there, the newest of each hour", async () => {

@@ -130,6 +130,7 @@ describe("roll-ups", () => {
         throttled: 1,
         within_objective: 1,
         watched_ms: 45_000,
+        failed_ms: 15_000,
         offline: 0,
         watched_minutes: 1,
         all_failed_minutes: 0,

@@ -47,13 +47,13 @@ test("latency is that of the polls that were ok", () => {
 
 test("a failure of our own network is left out of availability, and marked as ours", () => {
   const history = new History("email", START_MS);
-  recordPoll(history, pollAt(START_MS));
-  recordPoll(history, pollAt(START_MS + 1_000, TIMEOUT, "theirs"));
+  recordPoll(history, pollAt(START_MS), 1_000);
+  recordPoll(history, pollAt(START_MS + 1_000, TIMEOUT, "theirs"), 1_000);
   const ours = pollAt(START_MS + 2_000, TIMEOUT, "ours");
   history.record({ kind: "polled", poll: ours });
   history.record({ kind: "judged", poll: { ...ours, outcome: outcomeOf("offline") }, watchedMs: 0 });
   for (const window of history.availability(START_MS + 3_000))
-    expect(window).toMatchObject({ ok: 1, failed: 1 });
+    expect(window).toMatchObject({ watchedMs: 2_000, failedMs: 1_000 });
   const reasonsOf = (polls: readonly PollStatus[]) =>
     polls.map(({ id, outcome, reason }) => [id, outcome, reason]);
   expect(reasonsOf(history.lastFailures)).toEqual([
@@ -64,23 +64,23 @@ test("a failure of our own network is left out of availability, and marked as ou
 });
 
 test.each([
-  ["their failure counts", TIMEOUT, 1],
+  ["their failure counts", TIMEOUT, 1_000],
   ["a refused key of ours does not", { kind: "rejected", reason: "unauthorized" }, 0],
   ["a forbidden one does not", { kind: "rejected", reason: "forbidden" }, 0],
   ["a bug of ours does not", { kind: "ours", reason: "bug" }, 0],
   ["being throttled does not", { kind: "throttled", reason: "rate" }, 0],
 ] as const)("in availability, %s", (_, outcome, counted) => {
   const history = new History("email", START_MS);
-  recordPoll(history, pollAt(START_MS));
-  recordPoll(history, pollAt(START_MS + 1_000, outcome));
+  recordPoll(history, pollAt(START_MS), 1_000);
+  recordPoll(history, pollAt(START_MS + 1_000, outcome), counted);
   for (const window of history.availability(START_MS + 2_000))
-    expect(window).toMatchObject({ ok: 1, failed: counted });
+    expect(window).toMatchObject({ watchedMs: 1_000 + counted, failedMs: counted });
 });
 
 test("each window of availability forgets by itself", () => {
   const history = new History("email", START_MS);
-  recordPoll(history, pollAt(START_MS, TIMEOUT));
-  recordPoll(history, pollAt(START_MS + 3 * HOUR_MS));
+  recordPoll(history, pollAt(START_MS, TIMEOUT), 1_000);
+  recordPoll(history, pollAt(START_MS + 3 * HOUR_MS), 1_000);
   const ratios = (nowMs: number) => history.availability(nowMs).map((window) => window.ratio);
   expect(ratios(START_MS + 3 * HOUR_MS)).toEqual([1, 0.5, 0.5]);
   expect(ratios(START_MS + 26 * HOUR_MS)).toEqual([undefined, 1, 0.5]);
@@ -103,23 +103,23 @@ describe("after a restart", () => {
         polls: 3,
       },
     ],
-    minutes: [sampleBucket({ index: Math.floor(START_MS / 60_000), ok: 59, failed: 1 })],
-    hours: [sampleBucket({ index: Math.floor(START_MS / HOUR_MS), ok: 5_000, failed: 40 })],
+    minutes: [sampleBucket({ index: Math.floor(START_MS / 60_000), watchedMs: 60_000, failedMs: 1_000 })],
+    hours: [sampleBucket({ index: Math.floor(START_MS / HOUR_MS), watchedMs: 90_000, failedMs: 40_000 })],
   };
   const laterMs = START_MS + 120_000;
 
   test("history goes on: polls, failures, incidents, availability", () => {
     const history = new History("email", laterMs, restored);
-    recordPoll(history, pollAt(laterMs));
+    recordPoll(history, pollAt(laterMs), 1_000);
     expect(history.lastPolls).toHaveLength(60);
     expect(history.lastPolls.at(-1)?.atMs).toBe(laterMs);
     expect(history.lastPolls[0]?.atMs).toBe(START_MS + 1_000);
     expect(history.lastFailures.map((poll) => poll.id)).toEqual(["the failure"]);
     expect(history.incidents).toMatchObject([{ startedAtMs: START_MS, endedAtMs: undefined }]);
     expect(history.availability(laterMs)).toMatchObject([
-      { ok: 60, failed: 1 },
-      { ok: 5_001, failed: 40 },
-      { ok: 5_001, failed: 40 },
+      { watchedMs: 61_000, failedMs: 1_000 },
+      { watchedMs: 91_000, failedMs: 40_000 },
+      { watchedMs: 91_000, failedMs: 40_000 },
     ]);
     expect(restored.polls).toHaveLength(60);
   });

@@ -26,21 +26,21 @@ test("a bucket counts until all of it is older than the window", () => {
   counts.add(polled(MINUTE_MS, "failed", 100), 15_000);
   expect(counts.within(3 * MINUTE_MS, 3 * MINUTE_MS)).toEqual({
     ok: 1,
-    failed: 1,
     withinObjective: 1,
     watchedMs: 30_000,
+    failedMs: 15_000,
   });
   expect(counts.within(3 * MINUTE_MS, 4 * MINUTE_MS)).toEqual({
     ok: 0,
-    failed: 1,
     withinObjective: 0,
     watchedMs: 15_000,
+    failedMs: 15_000,
   });
   expect(counts.within(3 * MINUTE_MS, 5 * MINUTE_MS)).toEqual({
     ok: 0,
-    failed: 0,
     withinObjective: 0,
     watchedMs: 0,
+    failedMs: 0,
   });
 });
 
@@ -49,9 +49,9 @@ test("its memory is the length of its window, however long it runs", () => {
   for (let minute = 0; minute < 1_000; minute += 1) counts.add(polled(minute * MINUTE_MS, "ok", 100), 15_000);
   expect(counts.within(1_000 * MINUTE_MS, 999 * MINUTE_MS)).toEqual({
     ok: 61,
-    failed: 0,
     withinObjective: 61,
     watchedMs: 61 * 15_000,
+    failedMs: 0,
   });
 });
 
@@ -63,9 +63,9 @@ test.each([10, 2_000])(
     for (let minute = 0; minute < 200; minute += 1) {
       counts.add(polled(minute * MINUTE_MS, "ok", 100), 15_000);
       if (minute === 100) counts.add(polled((minute + ahead) * MINUTE_MS, "failed", 100), 15_000);
-      const { ok, failed } = counts.within(59 * MINUTE_MS, minute * MINUTE_MS);
+      const { ok, failedMs } = counts.within(59 * MINUTE_MS, minute * MINUTE_MS);
       if (minute >= 60) least.ok = Math.min(least.ok, ok);
-      if (minute < 110) least.soon += failed;
+      if (minute < 110) least.soon += failedMs;
     }
     expect(least).toEqual({ ok: 60, soon: 0 });
   },
@@ -78,29 +78,29 @@ test("a wall clock that was behind for a moment takes nothing from the window", 
   counts.add(polled(2 * MINUTE_MS, "failed", 100), 15_000);
   expect(counts.within(59 * MINUTE_MS, 1_099 * MINUTE_MS)).toEqual({
     ok: 60,
-    failed: 0,
     withinObjective: 60,
     watchedMs: 60 * 15_000,
+    failedMs: 0,
   });
 });
 
 test("it goes on where a former life ended, in the same bucket too", () => {
   const counts = new RollingCounts(MINUTE_MS, 60, [
     sampleBucket({ index: 1, ok: 5, withinObjective: 4, watchedMs: 75_000 }),
-    sampleBucket({ index: 3, ok: 2, failed: 1, withinObjective: 1, watchedMs: 45_000 }),
+    sampleBucket({ index: 3, ok: 2, failed: 1, withinObjective: 1, watchedMs: 45_000, failedMs: 15_000 }),
   ]);
   counts.add(polled(3 * MINUTE_MS + 30_000, "failed", 100), 15_000);
   expect(counts.within(MINUTE_MS, 4 * MINUTE_MS)).toEqual({
     ok: 2,
-    failed: 2,
     withinObjective: 1,
     watchedMs: 60_000,
+    failedMs: 30_000,
   });
   expect(counts.within(3 * MINUTE_MS, 4 * MINUTE_MS)).toEqual({
     ok: 7,
-    failed: 2,
     withinObjective: 5,
     watchedMs: 135_000,
+    failedMs: 30_000,
   });
 });
 
@@ -125,12 +125,14 @@ test("each outcome is counted by itself, and of the ok ones the mean and the lon
       index: 0,
       counts: { ok: 2, failed: 1, throttled: 0, rejected: 1, ours: 0 },
       watchedMs: 60_000,
+      failedMs: 15_000,
       latency: { middleMs: 200, highMs: 300, longestMs: 300 },
     },
     {
       index: 3,
       counts: { ok: 0, failed: 0, throttled: 1, rejected: 0, ours: 1 },
       watchedMs: 30_000,
+      failedMs: 0,
       latency: undefined,
     },
   ]);

@@ -13,7 +13,7 @@ counter   pacewatch_polls_total upstream,outcome
 counter   pacewatch_poll_reasons_total upstream,outcome,reason
 counter   pacewatch_polls_skipped_total upstream,cause
 counter   pacewatch_polls_within_objective_total upstream
-counter   pacewatch_upstream_watched_seconds_total upstream
+counter   pacewatch_upstream_watched_seconds_total upstream,outcome
 counter   pacewatch_responses_total upstream,code
 histogram pacewatch_poll_duration_seconds upstream,outcome
 summary   pacewatch_poll_phase_duration_seconds upstream,phase
@@ -28,7 +28,6 @@ gauge     pacewatch_last_success_timestamp_seconds upstream
 gauge     pacewatch_schedule_period_seconds upstream
 gauge     pacewatch_schedule_watched_ratio upstream
 gauge     pacewatch_stalled_at_timestamp_seconds upstream
-gauge     pacewatch_confirm_polls upstream
 gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream
 gauge     pacewatch_upstream_deprecation_timestamp_seconds upstream
 gauge     pacewatch_upstream_sunset_timestamp_seconds upstream

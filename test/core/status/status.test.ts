@@ -19,9 +19,9 @@ describe("latency quantiles", () => {
   });
 });
 
-test("availability is not known where nothing was decided", () => {
-  expect(availabilityOf(1000, { ok: 0, failed: 0, watchedMs: 0 }).ratio).toBeUndefined();
-  expect(availabilityOf(1000, { ok: 3, failed: 1, watchedMs: 0 }).ratio).toBe(0.75);
+test("availability is not known where nothing was watched, and else is of the watched time", () => {
+  expect(availabilityOf(1000, { watchedMs: 0, failedMs: 0 }).ratio).toBeUndefined();
+  expect(availabilityOf(1000, { watchedMs: 400, failedMs: 100 }).ratio).toBe(0.75);
 });
 
 test.each([

@@ -37,7 +37,7 @@ function compressed(rules: string): string {
       `(${TIMES_FASTER} * pacewatch_schedule_period_seconds)`,
     )
     .replaceAll(
-      /increase\(pacewatch_upstream_watched_seconds_total(?!\{)/g,
+      /increase\(pacewatch_upstream_watched_seconds_total/g,
       (watched) => `${TIMES_FASTER} * ${watched}`,
     );
   return denser.replaceAll(/\[\d+[mhd](?::\d+[smhd])?\]|(?:offset|interval:|for:) \d+[mhd]/g, (found) =>
@@ -108,10 +108,10 @@ class World implements AsyncDisposable {
     return valueOf(this.#monitoring, query);
   }
 
-  /** By how many polls with this outcome it would page for the budget, if they were failures of theirs. */
+  /** By how many slots, each a poll with this outcome, it would page for the budget, if they were failures of theirs. */
   async tooMany(upstream: string, outcome: "failed" | "ours" = "failed"): Promise<number> {
     const failed = `increase(pacewatch_polls_total{upstream="${upstream}",outcome="${outcome}"}[3m])`;
-    const guard = `pacewatch:guard_failures:1h{upstream="${upstream}"}`;
+    const guard = `pacewatch:guard_slots:1h{upstream="${upstream}"}`;
     return (await this.valueOf(`sum(${failed}) - sum(${guard})`)) ?? Number.NaN;
   }
 

@@ -24,7 +24,7 @@ upstreams:
   - { name: email, base_url: "\${EMAIL_URL}", auth: { none: true }, budget: api, every: 1s, timeout: 500ms }
 `;
 
-const FAILED = "sum(pacewatch:polls_failed:increase1h)";
+const FAILED = "sum(pacewatch:slots_failed:increase1h)";
 const BLOCKED = `sum(${counted('pacewatch_poll_reasons_total{reason="blocked"}', "1m")})`;
 
 async function listen(server: Server): Promise<string> {

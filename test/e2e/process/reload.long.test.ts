@@ -98,22 +98,22 @@ describe.concurrent("a reload", () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     await using folder = await openConfigFolder(configOf(upstream, ["email"]));
     await using daemon = await startDaemon({ configPath: folder.path });
-    const waitsOf = async (): Promise<{ stalledInS: number; confirm: number | undefined }> => {
+    const waitsOf = async (): Promise<{ stalledInS: number; periodS: number | undefined }> => {
       const families = await daemon.metrics();
       const labels = { upstream: "email" };
       const stalledAtS =
         sampleValue(families, "pacewatch_stalled_at_timestamp_seconds", labels) ?? Number.NaN;
       return {
         stalledInS: stalledAtS - Date.now() / 1_000,
-        confirm: sampleValue(families, "pacewatch_confirm_polls", labels),
+        periodS: sampleValue(families, "pacewatch_schedule_period_seconds", labels),
       };
     };
     const before = await waitsOf();
-    const slower = { ...rawUpstream("email", upstream.url), every: "1m", confirm: 3 };
+    const slower = { ...rawUpstream("email", upstream.url), every: "1m" };
     await folder.write({ ...configOf(upstream, []), upstreams: [slower] });
     expect((await daemon.post("/-/reload")).status).toBe(200);
     const after = await waitsOf();
-    expect(after.confirm).toBe(3);
+    expect(after.periodS).toBe(60);
     // Its third slot is two of its minutes away at least.
     expect(after.stalledInS).toBeGreaterThan(before.stalledInS + 100);
   });

@@ -7,7 +7,7 @@ function app(badges = true, watchedMs = 30 * 86_400_000) {
   const columns = () => ({
     columnMs: 3_600_000,
     areQuantiles: false,
-    columns: [{ index: 1, counts, watchedMs, latency: undefined }],
+    columns: [{ index: 1, counts, watchedMs, failedMs: watchedMs / 200, latency: undefined }],
   });
   const upstream = sampleUpstreamStatus({
     name: "ai-router",

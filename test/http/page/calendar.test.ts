@@ -12,13 +12,43 @@ const DAYS: Columns = {
   columnMs: DAY_MS,
   areQuantiles: false,
   columns: [
-    { index: day("2026-08-27"), counts: counts(100, 0), watchedMs: DAY_MS, latency: undefined },
-    { index: day("2026-11-01"), counts: counts(999, 1), watchedMs: DAY_MS, latency: undefined },
-    { index: day("2026-11-02"), counts: counts(90, 10), watchedMs: DAY_MS, latency: undefined },
-    { index: day("2026-11-03"), counts: counts(80, 20), watchedMs: DAY_MS, latency: undefined },
-    { index: day("2026-11-04"), counts: counts(0, 0), watchedMs: DAY_MS, latency: undefined },
-    { index: day("2026-11-23"), counts: counts(20, 20), watchedMs: 600_000, latency: undefined },
-    { index: day("2026-11-24"), counts: counts(50, 0), watchedMs: 43_200_000, latency: undefined },
+    { index: day("2026-08-27"), counts: counts(100, 0), watchedMs: DAY_MS, failedMs: 0, latency: undefined },
+    {
+      index: day("2026-11-01"),
+      counts: counts(999, 1),
+      watchedMs: DAY_MS,
+      failedMs: DAY_MS / 1_000,
+      latency: undefined,
+    },
+    {
+      index: day("2026-11-02"),
+      counts: counts(90, 10),
+      watchedMs: DAY_MS,
+      failedMs: DAY_MS / 10,
+      latency: undefined,
+    },
+    {
+      index: day("2026-11-03"),
+      counts: counts(80, 20),
+      watchedMs: DAY_MS,
+      failedMs: DAY_MS / 5,
+      latency: undefined,
+    },
+    { index: day("2026-11-04"), counts: counts(0, 0), watchedMs: 0, failedMs: 0, latency: undefined },
+    {
+      index: day("2026-11-23"),
+      counts: counts(20, 20),
+      watchedMs: 600_000,
+      failedMs: 300_000,
+      latency: undefined,
+    },
+    {
+      index: day("2026-11-24"),
+      counts: counts(50, 0),
+      watchedMs: 43_200_000,
+      failedMs: 0,
+      latency: undefined,
+    },
   ],
 };
 
@@ -74,21 +104,21 @@ async function calendarOf(
 test("ninety days are a cell each, told by words, shape and colour, and lead to what happened on them", async () => {
   const all = await cells(true);
   expect(all).toHaveLength(90);
-  expect(all.at(-1)?.title).toBe("2026-11-24: 100 % of 12 h, none of 50 failed");
+  expect(all.at(-1)?.title).toBe("2026-11-24: 100 % of 12 h, never failed");
   const of = (name: string) => all.find(({ title }) => title.startsWith(name));
   expect(of("2026-08-27")).toEqual({
-    title: "2026-08-27: 100 %, none of 100 failed",
+    title: "2026-08-27: 100 %, never failed",
     kind: "fine",
     href: undefined,
   });
   expect(of("2026-11-01")).toEqual({
-    title: "2026-11-01: 99.9 %, 1 of 1\u202f000 failed",
+    title: "2026-11-01: 99.9 %, failed for 1 min 26 s",
     kind: "some",
     href: "../report?upstream=email&amp;from=2026-11-01&amp;to=2026-11-01",
   });
   const incident = `#incident-${Date.parse("2026-11-02T23:00:00Z")}`;
   expect(of("2026-11-02")).toEqual({
-    title: "2026-11-02: 90 %, 10 of 100 failed",
+    title: "2026-11-02: 90 %, failed for 2 h 24 min",
     kind: "bad",
     href: incident,
   });
@@ -97,7 +127,7 @@ test("ninety days are a cell each, told by words, shape and colour, and lead to 
   expect(of("2026-11-05")?.kind).toBe("unwatched");
   // Ten minutes are no day: neither met nor missed.
   expect(of("2026-11-23")).toMatchObject({
-    title: "2026-11-23: 50 % of 10 min, 20 of 40 failed",
+    title: "2026-11-23: 50 % of 10 min, failed for 5 min",
     kind: "early",
   });
 });

@@ -169,7 +169,7 @@ describe("the shapes of a column", () => {
     const all = { ...counts, ...some };
     return JSON.stringify(
       shapesOf(
-        { index: 0, counts: all, watchedMs: 0, latency: all.ok > 0 ? latency : undefined },
+        { index: 0, counts: all, watchedMs: 0, failedMs: 0, latency: all.ok > 0 ? latency : undefined },
         slowAboveMs,
       ),
     );
@@ -190,7 +190,7 @@ describe("the shapes of a column", () => {
   test("tell how many of the polls met the trouble", () => {
     const heights = [1, 10, 50].map((failed) => {
       const [, trouble] = shapesOf(
-        { index: 0, counts: { ...counts, ok: 50, failed }, watchedMs: 0, latency },
+        { index: 0, counts: { ...counts, ok: 50, failed }, watchedMs: 0, failedMs: 0, latency },
         undefined,
       );
       return trouble?.[1][0]?.[1] ?? 0;

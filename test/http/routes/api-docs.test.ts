@@ -149,7 +149,7 @@ test("what is not known is absent rather than null", async () => {
     latency: undefined,
     lastPolls: [],
     health: { state: "unknown", sinceMs: 1, up: undefined },
-    availability: [availabilityOf(1, { ok: 0, failed: 0, watchedMs: 0 })],
+    availability: [availabilityOf(1, { watchedMs: 0, failedMs: 0 })],
   });
   const app = routesToAsk(sampleRoutesDeps({ status: () => sampleStatus({ upstreams: [upstream] }) }));
   for (const path of ["/api/v1/upstreams", "/api/v1/upstreams/ai-router"]) {

@@ -232,8 +232,8 @@ export function olderDays(name: string): readonly Column[] {
   return Array.from({ length: 59 }, (_, place) => first + place).flatMap((index) => {
     const failed = failedOn[Math.floor(random() * failedOn.length)];
     const counts = { ok: 5_760, failed: failed ?? 0, throttled: 0, rejected: 0, ours: 0 };
-    const watchedMs = DAY_MS;
-    return failed === undefined ? [] : [{ index, counts, watchedMs, latency: undefined }];
+    const failedMs = (failed ?? 0) * 15_000;
+    return failed === undefined ? [] : [{ index, counts, watchedMs: DAY_MS, failedMs, latency: undefined }];
   });
 }
 

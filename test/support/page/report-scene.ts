@@ -85,6 +85,7 @@ function dayOf(random: () => number): Figures {
     okMs: ok * (80 + random() * 60),
     slowestMs: 1_000 + random() * 28_000,
     watchedMs: 1_438 * 60_000,
+    failedMs: failed * 15_000,
     watchedMinutes: 1_438,
     badMinutes: Math.floor(failed / 4),
   };

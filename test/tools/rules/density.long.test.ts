@@ -79,9 +79,12 @@ function judge(
       .join(" ");
   const [fromS, untilS] = story.down ?? [Infinity, Infinity];
   const input = {
-    [`pacewatch_polls_total{${own},outcome="ok"}`]: totals(({ kind }) => (kind === "ok" ? 1 : 0)),
-    [`pacewatch_polls_total{${own},outcome="failed"}`]: totals(({ kind }) => (kind === "failed" ? 1 : 0)),
-    [`pacewatch_upstream_watched_seconds_total{${own}}`]: totals(({ watchedS }) => watchedS),
+    ...Object.fromEntries(
+      (["ok", "failed"] as const).map((outcome) => [
+        `pacewatch_upstream_watched_seconds_total{${own},outcome="${outcome}"}`,
+        totals(({ kind, watchedS }) => (kind === outcome ? watchedS : 0)),
+      ]),
+    ),
     [`pacewatch_objective_ratio{${own}}`]: setting(({ objective }) => objective.availability),
     [`pacewatch_schedule_period_seconds{${own}}`]: setting(
       ({ schedule }) => slotsOf(schedule).usualGapMs / 1_000,
@@ -90,7 +93,6 @@ function judge(
       const { watchedRatio } = slotsOf(schedule);
       return watchedRatio < 1 ? watchedRatio : "_";
     }),
-    [`pacewatch_confirm_polls{${own}}`]: setting(({ confirm }) => confirm),
     [`pacewatch_upstream_up{${own}}`]: seen.map((s) => (fromS <= s && s < untilS ? 0 : 1)).join(" "),
   };
   const tests = {

@@ -130,11 +130,11 @@ tests:
       - { series: 'pacewatch_objective_ratio{job="pw",instance="a:1",upstream="email"}', values: "0.995x3 stale" }
       - { series: 'pacewatch_objective_ratio{job="pw",instance="b:1",upstream="email"}', values: "_x3 0.995x6" }
       - { series: 'pacewatch_upstream_state{job="pw",instance="b:1",upstream="email",state="down"}', values: "_x4 1 1 1 _ _" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="ok"}', values: "0 4 4 4 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="ok"}', values: "_x4 0 0 0 4 8" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed"}', values: "0 0 4 8 stale" }
+      - { series: 'pacewatch_upstream_watched_seconds_total{job="pw",instance="a:1",upstream="email",outcome="ok"}', values: "0 60 60 60 stale" }
+      - { series: 'pacewatch_upstream_watched_seconds_total{job="pw",instance="b:1",upstream="email",outcome="ok"}', values: "_x4 0 0 0 60 120" }
+      - { series: 'pacewatch_upstream_watched_seconds_total{job="pw",instance="a:1",upstream="email",outcome="failed"}', values: "0 0 60 120 stale" }
       - { series: 'pacewatch_poll_reasons_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="timeout"}', values: "_ _ 4 8 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed"}', values: "_x4 2 6 10 10 10" }
+      - { series: 'pacewatch_upstream_watched_seconds_total{job="pw",instance="b:1",upstream="email",outcome="failed"}', values: "_x4 30 90 150 150 150" }
       - { series: 'pacewatch_poll_reasons_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="reset"}', values: "_x4 2 6 10 10 10" }
     promql_expr_test:
       - expr: pacewatch:availability:ratio5m
@@ -150,7 +150,7 @@ ${[3, 4]
           - exp_labels: { job: pw, severity: page, upstream: email }
             exp_annotations:
               summary: "email is down"
-              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: ${minute === 3 ? "timeout (8)" : "reset (2)"}. Availability in the last hour: 33.33%."
+              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: ${minute === 3 ? "timeout (8)" : "reset (2)"}. Availability in the last hour: 33.33% of ${minute}m 0s."
               runbook_url: ""`,
   )
   .join("\n")}
@@ -160,7 +160,7 @@ ${[3, 4]
           - exp_labels: { job: pw, severity: page, upstream: email }
             exp_annotations:
               summary: "email is down"
-              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability in the last hour: 19.44%."
+              description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability in the last hour: 19.44% of 3m 30s."
               runbook_url: ""
       - { eval_time: 8m, alertname: PacewatchUpstreamDown }
   # A process without a network leads meanwhile, and knows nothing.
@@ -184,10 +184,8 @@ tests:
       - { series: 'pacewatch_slots_total{job="pw",instance="a:1",upstream="email"}', values: "9x24 stale" }
       - { series: 'pacewatch_slots_total{job="pw",instance="b:1",upstream="email"}', values: "_x25 1 2x10" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="a:1",upstream="email"}', values: "1x3 0x20 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed"}', values: "0x3 1+1x20 stale" }
       - { series: 'pacewatch_poll_reasons_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="blocked"}', values: "_x4 1+1x20 stale" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="b:1",upstream="email"}', values: "_x26 0x10" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed"}', values: "_x25 1 2x10" }
       - { series: 'pacewatch_poll_reasons_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="blocked"}', values: "_x25 1 2x10" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="a:1",upstream="ai-router"}', values: "0x23 stale" }
       - { series: 'pacewatch_upstream_state{job="pw",instance="a:1",upstream="ai-router",state="throttled"}', values: "1x23 stale" }

@@ -17,15 +17,13 @@ import { runWith } from "../promtool.ts";
 export const DENSITIES: readonly Density[] = ROUND_PERIODS_MS.filter(
   (periodMs) => periodMs <= 3_600_000,
 ).flatMap((periodMs) =>
-  [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>
-    [0, 1, 4].map((confirm) => ({ periodMs, availability, confirm })),
-  ),
+  [0.9, 0.99, 0.995, 0.999, 0.9999].map((availability) => ({ periodMs, availability })),
 );
 
 /** Where more failures are usual, those that burn fast enough are more than chance brings: the rules count to six. */
 function ruleGuard(density: Density, pair: BurnPair): number {
   const fewest = fewestThatMean(density, pair);
-  return fewest === Infinity ? Infinity : Math.min(fewest, Math.max(6, density.confirm + 2));
+  return fewest === Infinity ? Infinity : Math.min(fewest, 6);
 }
 
 /** What the real engine says to the claim that the rules compute the guards that the proof speaks of. */
@@ -38,20 +36,19 @@ export function guardsOf(watchers: "one" | "fleet", densities: readonly Density[
     tests: [
       {
         interval: "10m",
-        input_series: densities.flatMap(({ periodMs, availability, confirm }, index) => [
+        input_series: densities.flatMap(({ periodMs, availability }, index) => [
           {
-            series: `pacewatch_polls_total{${of(index)},outcome="ok"}`,
-            values: `0+${600_000 / periodMs}x37`,
+            series: `pacewatch_upstream_watched_seconds_total{${of(index)},outcome="ok"}`,
+            values: "0+600x37",
           },
           { series: `pacewatch_objective_ratio{${of(index)}}`, values: `${availability}x37` },
-          { series: `pacewatch_confirm_polls{${of(index)}}`, values: `${confirm}x37` },
           {
             series: `pacewatch_schedule_period_seconds{${of(index)}}`,
             values: `${periodMs / 1000}x37`,
           },
         ]),
         promql_expr_test: BURN_PAIRS.map((pair) => ({
-          expr: `sum by (upstream) (pacewatch:guard_failures:${formatDuration(pair.longMs)})`,
+          expr: `sum by (upstream) (pacewatch:guard_slots:${formatDuration(pair.longMs)})`,
           eval_time: "370m",
           exp_samples: densities.flatMap((density, index) => {
             const value = ruleGuard(density, pair);
