@@ -48,6 +48,12 @@ export class HandoverHome implements NoteHome {
     }));
   }
 
+  /** Of what has not changed, too: how long it lasts counts from its writing. */
+  leave(): Promise<boolean> {
+    this.#written = "";
+    return this.write();
+  }
+
   told(): void {
     this.#dueAtMs = Math.min(
       this.#dueAtMs,
@@ -70,19 +76,16 @@ export class HandoverHome implements NoteHome {
         continue;
       }
       this.#dueAtMs = clock.now() + Math.max(WRITES_EVERY_MS, this.#bytesMs);
-      const isOld = clock.now() - this.#writtenAtMs >= AGAIN_AFTER_MS;
-      if (isOld || this.#rows() !== this.#written) await this.write();
+      await this.write();
     }
-  }
-
-  #rows(): string {
-    return JSON.stringify(factsOf(this.#parts.read(), 0).facts.rows);
   }
 
   async #write(): Promise<boolean> {
     const { reign, clock, log, read } = this.#parts;
     const { facts, leftOut } = factsOf(read(), clock.wallNow());
-    this.#written = JSON.stringify(facts.rows);
+    const rows = JSON.stringify(facts.rows);
+    if (rows === this.#written && clock.now() - this.#writtenAtMs < AGAIN_AFTER_MS) return true;
+    this.#written = rows;
     this.#writtenAtMs = clock.now();
     if (leftOut > 0 && !this.#isTooMuch)
       log.warn({ leftOut }, "not all that the next leader should know has room in its notes");

@@ -139,7 +139,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     },
     async drain() {
       const left = await drain();
-      await handover?.write();
+      await handover?.leave();
       return left;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -37,7 +37,7 @@ export async function openDriver(
   }
 }
 
-function openClient(
+async function openClient(
   { host, port }: Address,
   options: RedisOptions,
   signal: AbortSignal,
@@ -47,31 +47,16 @@ function openClient(
   // Without a listener an error would end the process. The commands themselves are rejected.
   client.on("error", () => ended.resolve());
   client.on("end", () => ended.resolve());
-  const send: RedisDriver["send"] = (args, abortSignal) => client.sendCommand([...args], { abortSignal });
-  return connected(client, { send, ended }, signal);
-}
-
-type Client = { readonly isOpen: boolean; connect(): Promise<unknown>; destroy(): void };
-
-async function connected(
-  client: Client,
-  { send, ended }: Pick<RedisDriver, "send"> & { readonly ended: PromiseWithResolvers<void> },
-  signal: AbortSignal,
-): Promise<RedisDriver> {
   const destroy = (): void => {
     ended.resolve();
     if (client.isOpen) client.destroy();
   };
-  try {
-    await inTime(() => client.connect(), 2 * CONNECT_WITHIN_MS, destroy, signal);
-  } catch (error) {
-    destroy();
-    throw error;
-  }
+  await inTime(() => client.connect(), 2 * CONNECT_WITHIN_MS, destroy, signal);
+  const send: RedisDriver["send"] = (args, abortSignal) => client.sendCommand([...args], { abortSignal });
   return { send, ended: ended.promise, destroy };
 }
 
-/** A server may take what it is told and never answer: then its connection is given up. */
+/** Without an answer in time, or with a bad one, the connection is given up. */
 async function inTime<Result>(
   act: () => Promise<Result>,
   mostMs: number,
@@ -82,6 +67,9 @@ async function inTime<Result>(
   late.addEventListener("abort", destroy, { once: true });
   try {
     return await act();
+  } catch (error) {
+    destroy();
+    throw error;
   } finally {
     late.removeEventListener("abort", destroy);
   }

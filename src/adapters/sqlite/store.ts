@@ -1,6 +1,7 @@
 import { stackOf } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
+import { LATE, within } from "../../core/time/within.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 import { SteadyCalendar } from "../../core/time/steady-calendar.ts";
 import type { Clock } from "../../core/time/clock.ts";
@@ -288,14 +289,4 @@ export async function openStateStore({
 
 function whyDied({ error }: Died): string {
   return error === undefined ? "its thread ended" : stackOf(error);
-}
-
-const LATE = Symbol("late");
-
-async function within<Done>(mostMs: number, work: Promise<Done>, clock: Clock): Promise<Done | typeof LATE> {
-  const ended = new AbortController();
-  const late = clock.sleep(mostMs, ended.signal).then((): typeof LATE => LATE);
-  const first = await Promise.race([work, late]);
-  ended.abort();
-  return first;
 }

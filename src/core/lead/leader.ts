@@ -175,7 +175,6 @@ export class Leader {
   }
 
   #reignParts(term: number, isAfterLeader: boolean): ReignParts {
-    const { clock, ttlMs } = this.#parts;
     const right = (): Right => {
       if (this.#election.mine?.term !== term || !hasRight(this.#election, this.#now())) return "none";
       return this.#election.stop === undefined ? "send" : "lead";
@@ -186,16 +185,7 @@ export class Leader {
       isAfterLeader,
       right,
       found: this.#found,
-      nowMs: () => clock.now(),
       luck: () => this.#luck(),
-      sleep: (ms, signal) => clock.sleep(ms, signal),
-      inTime: async (answer) => {
-        const late = new AbortController();
-        const inTime = answer.catch(() => undefined);
-        const result = await Promise.race([inTime, clock.sleep(ttlMs / 4, late.signal)]);
-        late.abort("answered");
-        return result ?? undefined;
-      },
       onNoted: () => {
         this.#step();
         this.#wake();

@@ -1,3 +1,5 @@
+import type { Clock } from "../time/clock.ts";
+import { LATE, within } from "../time/within.ts";
 import { type Luck, retryMs } from "./election.ts";
 import {
   type BudgetTerms,
@@ -51,13 +53,9 @@ export type ReignParts = {
   readonly notes: Register;
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
-  /** The monotonic clock. */
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly luck: () => Luck;
   readonly right: () => Right;
-  /** Undefined where no answer came in time. */
-  readonly inTime: <Result>(answer: Promise<Result>) => Promise<Result | undefined>;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** Something was noted. */
   readonly onNoted: () => void;
 };
@@ -166,7 +164,7 @@ export class OwnReign implements Reign {
   }
 
   async keep(): Promise<void> {
-    const { ttlMs, right, luck, sleep, onNoted } = this.#parts;
+    const { ttlMs, right, luck, clock, onNoted } = this.#parts;
     let failures = 0;
     while (right() !== "none") {
       const outcome = await this.#step();
@@ -175,16 +173,17 @@ export class OwnReign implements Reign {
       failures = outcome === "unknown" || outcome === "changed" ? failures + 1 : 0;
       if (outcome === "idle") {
         this.#idle = new AbortController();
-        await sleep(Math.max(1, this.#nextChangeInMs), this.#idle.signal);
-      } else if (outcome === "unknown" || failures > 3) await sleep(retryMs(ttlMs, failures - 1, luck()));
+        await clock.sleep(Math.max(1, this.#nextChangeInMs), this.#idle.signal);
+      } else if (outcome === "unknown" || failures > 3)
+        await clock.sleep(retryMs(ttlMs, failures - 1, luck()));
     }
     this.#settle(() => false);
   }
 
   async #step(): Promise<"read" | "noted" | "idle" | "changed" | "unknown"> {
-    const { notes, luck, inTime } = this.#parts;
+    const { notes, luck } = this.#parts;
     if (this.#mustRead) {
-      const reading = await inTime(notes.read());
+      const reading = await this.#inTime(notes.read());
       if (reading === undefined) return "unknown";
       this.#mustRead = false;
       this.#read(reading);
@@ -201,13 +200,23 @@ export class OwnReign implements Reign {
     if (this.#isNoted(write)) return "idle";
     this.#last = write;
     const text = notesText(write.n, write.rows, this.#facts);
-    const written = await inTime(notes.write(text, this.#version));
+    const written = await this.#inTime(notes.write(text, this.#version));
     this.#mustRead = written?.kind !== "written";
     if (written?.kind !== "written") return written?.kind ?? "unknown";
     this.#version = written.version;
     this.#mustWrite = false;
     this.#acknowledge(write);
     return "noted";
+  }
+
+  async #inTime<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+    const { clock, ttlMs } = this.#parts;
+    const answer = await within(
+      ttlMs / 4,
+      asked.catch(() => undefined),
+      clock,
+    );
+    return answer === LATE ? undefined : answer;
   }
 
   #read(reading: Reading): void {
@@ -254,7 +263,7 @@ export class OwnReign implements Reign {
   }
 
   get #nowMs(): number {
-    return this.#parts.nowMs();
+    return this.#parts.clock.now();
   }
 
   #wake(): void {
