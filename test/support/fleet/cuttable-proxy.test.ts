@@ -99,3 +99,19 @@ test("what is reset is thrown out, and so is everybody who comes, until the way 
   expect(proxy.openConnections).toBe(1);
   after.socket.destroy();
 });
+
+test("what is delayed arrives later, and what comes after it stays behind it", async () => {
+  await using echo = await openEcho();
+  await using proxy = await openProxy(echo.port);
+  const { socket, received } = client(proxy.port);
+  const beganAtMs = performance.now();
+  proxy.delay(100);
+  socket.write("a");
+  await eventually("the first is heard", () => echo.heard() === "a");
+  expect(performance.now() - beganAtMs).toBeGreaterThanOrEqual(99);
+  socket.write("b");
+  proxy.delay(0);
+  await eventually("both echoes are back", () => received() === "ab");
+  expect(echo.heard()).toBe("ab");
+  socket.destroy();
+});

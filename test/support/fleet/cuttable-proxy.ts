@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type Server, type Socket, connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * A way to a server that can be cut.
@@ -17,6 +18,7 @@ export class CuttableProxy implements AsyncDisposable {
   readonly #server: Server = createServer({ allowHalfOpen: true }, (near) => this.#accept(near));
   readonly #pairs = new Set<Pair>();
   #cut: Cut | undefined;
+  #delayMs = 0;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -43,6 +45,11 @@ export class CuttableProxy implements AsyncDisposable {
       else far?.pause();
       if (how === "drop") near.pause();
     }
+  }
+
+  /** What passes from now on takes so long, each way. */
+  delay(ms: number): void {
+    this.#delayMs = ms;
   }
 
   mend(): void {
@@ -80,16 +87,20 @@ export class CuttableProxy implements AsyncDisposable {
     const far = connect({ port: this.#targetPort, host: "127.0.0.1", allowHalfOpen: true });
     pair.far = far;
     far.on("error", () => {});
-    forward(pair.near, far);
-    forward(far, pair.near);
+    this.#forward(pair.near, far);
+    this.#forward(far, pair.near);
     far.once("close", () => pair.near.destroy());
   }
-}
 
-/** Without a word about pressure: what passes here is small. */
-function forward(from: Socket, to: Socket): void {
-  from.on("data", (chunk: Buffer) => to.write(chunk));
-  from.on("end", () => to.end());
+  /** Without a word about pressure: what passes here is small. */
+  #forward(from: Socket, to: Socket): void {
+    let before: Promise<unknown> = Promise.resolve();
+    from.on("data", (chunk: Buffer) => {
+      if (this.#delayMs > 0) before = Promise.all([before, sleep(this.#delayMs)]);
+      before = before.then(() => to.write(chunk));
+    });
+    from.on("end", () => void before.then(() => to.end()));
+  }
 }
 
 export async function openProxy(targetPort: number): Promise<CuttableProxy> {

@@ -18,10 +18,15 @@ export type FleetOptions = {
   /** The witness takes up to so long for an answer. */
   readonly slowestMs: number;
   readonly isScraped: boolean;
+  /** The lock has a replica, and a Sentinel, and its processes are told where that is. */
+  readonly hasSentinel?: true;
 };
 
 type Neighbours = {
   readonly redis: RedisServer;
+  readonly replica: RedisServer | undefined;
+  readonly sentinel: RedisServer | undefined;
+  readonly config: RawConfig;
   readonly witness: Witness;
   readonly folder: ConfigFolder;
   readonly proxies: ReadonlyMap<string, CuttableProxy>;
@@ -45,6 +50,24 @@ export class Fleet implements AsyncDisposable {
 
   get redis(): RedisServer {
     return this.#neighbours.redis;
+  }
+
+  /** Its master and its replica. */
+  get lockServers(): readonly RedisServer[] {
+    const { redis, replica } = this.#neighbours;
+    return replica === undefined ? [redis] : [redis, replica];
+  }
+
+  get sentinel(): RedisServer {
+    const { sentinel } = this.#neighbours;
+    if (sentinel === undefined) throw new Error("its lock has no Sentinel");
+    return sentinel;
+  }
+
+  /** Of the config that it was started with. Each process reloads it by itself. */
+  async edit(change: (config: RawConfig) => RawConfig): Promise<void> {
+    const { folder, config } = this.#neighbours;
+    await folder.write(change(config));
   }
 
   get upstreams(): readonly string[] {
@@ -130,16 +153,20 @@ export class Fleet implements AsyncDisposable {
 /** All replicas are started at once. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await RedisServer.start());
+  const redis = stack.use(await RedisServer.start("--repl-diskless-sync-delay", "0"));
+  const replica =
+    options.hasSentinel && stack.use(await RedisServer.start("--replicaof", "127.0.0.1", String(redis.port)));
+  const sentinel = options.hasSentinel && stack.use(await RedisServer.startSentinel("mymaster", redis.port));
   const witness = stack.use(await startWitness(options.slowestMs));
-  const folder = stack.use(await openConfigFolder(JSON.stringify(configOf(options, witness.url))));
+  const config = configOf(options, witness.url, sentinel);
+  const folder = stack.use(await openConfigFolder(config));
   const proxies = new Map<string, CuttableProxy>();
   for (const name of options.replicas) {
     proxies.set(name, stack.use(await openProxy(redis.port)));
   }
   const upstreams = Object.values(options.upstreams).flat();
   const fleet = new Fleet(
-    { redis, witness, folder, proxies, isScraped: options.isScraped },
+    { redis, replica, sentinel, config, witness, folder, proxies, isScraped: options.isScraped },
     stack.move(),
     upstreams,
   );
@@ -152,11 +179,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-function configOf(options: FleetOptions, url: string): RawConfig {
+function configOf(options: FleetOptions, url: string, sentinel: RedisServer | undefined): RawConfig {
+  const place = sentinel
+    ? { sentinel: { master: "mymaster", nodes: [`127.0.0.1:${sentinel.port}`] } }
+    : { url: "${REDIS_URL}" };
   return {
     log: { level: "debug" },
     fleet: {
-      lock: { redis: { url: "${REDIS_URL}" } },
+      lock: { redis: place },
       name: "${REPLICA}",
       ...options.fleet,
     },

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import type { LockRedis } from "../../../src/core/config/config.ts";
 import { freePort } from "../../../tools/stack/free-port.ts";
@@ -39,10 +40,27 @@ export class RedisServer implements AsyncDisposable {
   static async startSentinel(name: string, masterPort: number): Promise<RedisServer> {
     const directory = await mkdtemp(join(tmpdir(), "redis-"));
     const file = join(directory, "sentinel.conf");
-    await writeFile(file, `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1\n`);
+    const lines = [
+      `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1`,
+      `sentinel down-after-milliseconds ${name} 3000`,
+    ];
+    await writeFile(file, `${lines.join("\n")}\n`);
     const server = new RedisServer(await freePort(), directory, [file, "--sentinel"]);
     await server.#listening();
     return server;
+  }
+
+  /** Of a Sentinel: the port of whom it takes for the master. */
+  async masterPort(name: string): Promise<number> {
+    const [, port] = await this.#ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
+    return Number(port);
+  }
+
+  /** Of a Sentinel that knows the master's replica by now. */
+  async failOver(name: string): Promise<void> {
+    await eventually("a failover begins", async () =>
+      (await this.#ask("SENTINEL", "FAILOVER", name)).includes("OK"),
+    );
   }
 
   get address(): LockRedis {
@@ -94,6 +112,12 @@ export class RedisServer implements AsyncDisposable {
     const child = spawn(REDIS_SERVER ?? "redis-server", [...given, ...port, ...own], { stdio: "ignore" });
     endWithUs(child);
     return child;
+  }
+
+  /** The lines of its answer. */
+  async #ask(...command: readonly string[]): Promise<readonly string[]> {
+    const { stdout } = await promisify(execFile)("redis-cli", ["-p", String(this.port), ...command]);
+    return stdout.split("\n");
   }
 
   async #listening(): Promise<void> {
