@@ -1,5 +1,5 @@
 import { fstatSync, writeFileSync } from "node:fs";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import type { CheckOptions } from "./commands/check.ts";
 import type { ExplainCommand } from "./commands/explain.ts";
 import type { LinkOptions } from "./commands/links.ts";
@@ -99,6 +99,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .version(VERSION_LINE)
     .addHelpText("after", EXIT_CODES)
     .exitOverride()
+    .configureHelp({ optionDescription })
     .showHelpAfterError("(run with --help for usage)");
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).version(VERSION_LINE);
@@ -207,6 +208,14 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       exit(await demo({ listen, seed, events: process, out, err }), true);
     });
   return program;
+}
+
+/** Nothing, by default, is what everybody expects. */
+function optionDescription(this: Help, option: Option): string {
+  const { defaultValue } = option;
+  const isNothing =
+    defaultValue === false || (typeof defaultValue === "object" && Object.keys(defaultValue).length === 0);
+  return isNothing ? option.description : Help.prototype.optionDescription.call(this, option);
 }
 
 function withdraw(variables: readonly string[]): void {

@@ -44,7 +44,7 @@ export async function explain(command: ExplainCommand): Promise<number> {
   const answer = parseAnswer(bytes);
   if (answer === undefined) {
     err(
-      `cannot explain: ${file} must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n`,
+      `cannot explain: ${file === "-" ? "standard input" : file} must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n`,
     );
     return 1;
   }

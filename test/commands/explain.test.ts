@@ -125,7 +125,7 @@ upstreams:
 test("what is no answer is refused", async () => {
   expect(await explained("<html>")).toMatchObject({
     code: 1,
-    err: 'cannot explain: - must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n',
+    err: 'cannot explain: standard input must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n',
   });
   expect(await explained("", { file: "/nowhere/answer.txt" })).toMatchObject({
     code: 1,

@@ -36,6 +36,14 @@ it("both upstreams are healthy for the first 40 seconds, and break within three 
   expect(kindsOf(AI_ROUTER_DEMO_SCRIPT)).toEqual(new Set(["jitter", "throttle", "error_event", "hang"]));
 });
 
+it("both are never slow at once, which would look like our own network", () => {
+  const isSlow = (kind: Fault["kind"]): boolean => kind === "slow" || kind === "jitter";
+  for (let elapsedMs = 0; elapsedMs < 180_000; elapsedMs += 100) {
+    const kinds = [EMAIL_DEMO_SCRIPT, AI_ROUTER_DEMO_SCRIPT].map((script) => faultAt(script, elapsedMs).kind);
+    expect(kinds.every(isSlow)).toBe(false);
+  }
+});
+
 it("the timeline of the demo reads like a story", () => {
   expect(describeScript(EMAIL_DEMO_SCRIPT)).toEqual([
     "0:00 to 0:40  is healthy",
@@ -50,9 +58,10 @@ it("the timeline of the demo reads like a story", () => {
   ]);
   expect(describeScript(AI_ROUTER_DEMO_SCRIPT)).toEqual([
     "0:00 to 0:40  is healthy",
-    "0:40 to 1:00  answers after 0.2 s to 3.5 s",
-    "1:00 to 1:20  answers 429 with Retry-After: 10",
-    "1:20 to 1:30  is healthy",
+    "0:40 to 1:00  answers 429 with Retry-After: 10",
+    "1:00 to 1:05  is healthy",
+    "1:05 to 1:25  answers after 0.2 s to 3.5 s",
+    "1:25 to 1:30  is healthy",
     "1:30 to 2:10  lists its models, and breaks off each completion of large-chat-2",
     "2:10 to 2:15  is healthy",
     "2:15 to 3:00  accepts requests and never answers",

@@ -150,7 +150,7 @@ function ended(alert: Alert, notified: Notified | undefined): Words {
     : `It lasted ${humanDuration(endedAtMs - startedAtMs)}: ${span}.`;
   if (polls === 0) return { lines: [says, lasted], side };
   const count = polls === 1 ? "1 poll" : `${polls} polls`;
-  const why = `${count}, ${reasonWords(reason)}. ${SIDE_WERE[side]}`;
+  const why = `${count}: ${reasonWords(reason)}. ${SIDE_WERE[side]}`;
   return { lines: [says, lasted, kind === "offline" ? "" : why], side };
 }
 
@@ -165,7 +165,8 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
   const { detail, excerpt = "", headers = [] } = newest;
   const ids = headers.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}: ${value}`]));
   return [
-    detail.charAt(0).toUpperCase() + detail.slice(1),
+    // The line above has the status.
+    /^answered \d+$/.test(detail) ? "" : detail.charAt(0).toUpperCase() + detail.slice(1),
     excerpt === "" ? "" : `They say: ${excerpt}`,
     ids.join(", "),
     announcement?.warning === undefined ? "" : `They warn: ${announcement.warning}`,

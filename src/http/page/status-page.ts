@@ -54,7 +54,7 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
   const axis = { range: view.range, nowMs: status.nowMs };
   const leads =
     fleet?.leader &&
-    html`<p class="of">${fleet.name} leads since ${moment(fleet.leader.sinceMs, status.nowMs)}</p>`;
+    html`<p class="of">${fleet.name} has led since ${moment(fleet.leader.sinceMs, status.nowMs)}</p>`;
   const body = html`<h1>${title}</h1>
     ${seenFrom(status)} ${leads ?? ""} ${notices(status)}
     ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${NONE_CONFIGURED}</p>`) : ""}
@@ -175,7 +175,9 @@ function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
   const { nowMs } = status;
   const { leader, lockAwaySinceMs, isForeign } = fleet;
   const title = standbyTitle(fleet, nowMs);
-  const link = leader?.url && html`<p><a href="${leader.url}" rel="noopener noreferrer">Its page</a></p>`;
+  const link =
+    leader?.url &&
+    html`<p><a href="${leader.url}" rel="noopener noreferrer">Its page</a> shows the upstreams.</p>`;
   const away =
     lockAwaySinceMs !== undefined &&
     html`<p class="notice">
@@ -189,6 +191,7 @@ function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
       written over it, and nobody leads until it is gone.
     </p>`;
   const body = html`<h1>${title}</h1>
+    <p>This process polls nothing, and takes over where nobody leads.</p>
     ${seenFrom(status)} ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
   return pageShell({ title, root: "./", self: "./", view, body }, status);
 }
@@ -200,7 +203,7 @@ export function standbyTitle({ leader, lockAwaySinceMs }: FleetStatus, nowMs: nu
     return `Standing by. ${leader.name} led until the lock was lost from sight`;
   const isToday = dateTime(leader.sinceMs).slice(0, 10) === dateTime(nowMs).slice(0, 10);
   const since = isToday ? dateTime(leader.sinceMs).slice(11) : dateTime(leader.sinceMs);
-  return `Standing by. ${leader.name} leads since ${since}`;
+  return `Standing by. ${leader.name} has led since ${since}`;
 }
 
 const MISSING = "missing";

@@ -27,7 +27,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     if (standby === undefined) throw new Error("nobody stands by");
     // It reads the lock several times a `ttl`, and may not have seen yet who has just won it.
     await eventually("it says who leads", async () =>
-      (await standby.daemon.get("/")).body.includes(`Standing by. ${first.name} leads since`),
+      (await standby.daemon.get("/")).body.includes(`Standing by. ${first.name} has led since`),
     );
     expect((await standby.daemon.get("/-/ready")).status).toBe(200);
     const metrics = await standby.daemon.metrics();

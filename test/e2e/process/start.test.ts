@@ -38,6 +38,13 @@ describe.concurrent("the exit code", () => {
     expect(await command.exited).toEqual({ code, signal: null });
   });
 
+  it("of help is 0, and what is nothing by default is not named there as a default", async () => {
+    await using help = launch(["rules", "--help"]);
+    expect(await help.exited).toEqual({ code: 0, signal: null });
+    expect(help.stdout).toMatch(/^ *--label <name=value> +a label of every alert$/m);
+    expect(help.stdout.match(/\(default: .*\)/g)).toEqual(['(default: "config/pacewatch.yaml")']);
+  });
+
   it("is explained by the help and by the docs, every one", async () => {
     await using help = launch(["--help"]);
     expect(await help.exited).toEqual({ code: 0, signal: null });

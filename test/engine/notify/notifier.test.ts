@@ -38,7 +38,9 @@ test("what is over before it could be told is told in one message", async () => 
   world.rise("email");
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["up email"]);
-  expect(world.heard[0]?.message.lines.join(" ")).toContain("It lasted 3 s");
+  const text = world.heard[0]?.message.lines.join(" ");
+  expect(text).toContain("It lasted 3 s");
+  expect(text).toMatch(/ \d+ polls?: /);
 });
 
 test("200 upstreams that fall within 30 s are one message: ten names, and how many of how many are down", async () => {

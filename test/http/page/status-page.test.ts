@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleBudgetStatus,
+  sampleFleetStatus,
   samplePollStatus,
   sampleRoutesDeps,
   sampleStatus,
@@ -29,6 +30,13 @@ describe("the status page", () => {
     expect(answer.headers.get("content-security-policy")).toContain(`style-src 'sha256-${hash}'`);
     expect(page).not.toMatch(/<script|\son\w+=|\sstyle=|javascript:/i);
     expect(page).toContain("prefers-color-scheme: dark");
+  });
+
+  test("of a process that stands by says who leads, and what that means for this one", async () => {
+    const leader = { name: "b", sinceMs: 0, url: "https://b.example/" };
+    const text = await textOfPage({ upstreams: [], fleet: sampleFleetStatus({ leader }) });
+    expect(text).toMatch(/Standing by\. b has led since .*This process polls nothing, and takes over/);
+    expect(text).toContain("Its page shows the upstreams.");
   });
 
   test("asks to be loaded again by a header, unless it is to be refresh paused", async () => {
