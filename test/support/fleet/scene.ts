@@ -42,7 +42,7 @@ export async function openScene(scene: Scene, others: Partial<FleetOptions> = {}
       ]),
     ),
     upstreams: Object.fromEntries(budgets.map(([name, { upstreams }]) => [name, upstreams])),
-    upstream: { every: `${scene.periodMs}ms`, timeout: `${scene.timeoutMs}ms`, confirm: 0 },
+    upstream: { every: `${scene.periodMs / 1_000}s`, timeout: `${scene.timeoutMs}ms`, confirm: 0 },
     slowestMs: SLOWEST_MS,
     isScraped: scene.isScraped,
     ...others,
