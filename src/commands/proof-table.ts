@@ -26,14 +26,21 @@ export function requestsTable(requests: readonly RequestLine[]): string {
 
 /** Upstreams of which it is known equally soon share a line. */
 export function toldDownTable(told: readonly ToldDown[]): string {
-  const alike = Map.groupBy(
-    told,
-    ({ earliestMs, latestMs }) => `${readable(earliestMs)} to ${readable(latestMs)}`,
+  const linesOf = (whenOf: (of: ToldDown) => string): readonly string[] => {
+    const alike = [...Map.groupBy(told, whenOf)];
+    const width = Math.max(16, ...alike.map(([when]) => when.length));
+    return alike.map(
+      ([when, upstreams]) => `  ${when.padEnd(width)}  ${listing(upstreams.map(({ upstream }) => upstream))}`,
+    );
+  };
+  const known = linesOf(({ earliestMs, latestMs }) => `${readable(earliestMs)} to ${readable(latestMs)}`);
+  const over = linesOf(({ looksAgain, overWithinMs }) => {
+    const looks = looksAgain === 0 ? "" : `, sooner by ${counted(looksAgain, "look")} between two slots`;
+    return `${readable(overWithinMs)}${looks}`;
+  });
+  return [title("an outage is known after"), ...known, "", title("and its end within"), ...over, ""].join(
+    "\n",
   );
-  const rows = [...alike].map(
-    ([when, upstreams]) => `  ${when.padEnd(16)}  ${listing(upstreams.map(({ upstream }) => upstream))}`,
-  );
-  return [title("an outage is known after"), ...rows, ""].join("\n");
 }
 
 function title(text: string): string {

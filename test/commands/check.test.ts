@@ -65,6 +65,10 @@ describe("a config that fits", () => {
 ── an outage is known after ───────────────────────────────────────────────────
   10s to 20s        email
   10s to 40s        ai-router
+
+── and its end within ─────────────────────────────────────────────────────────
+  5s                email
+  15s               ai-router
 `);
   });
 

@@ -298,7 +298,7 @@ function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapsho
   return { isLeading: true, isLockUp: true, digest: "1k2j3h", ...changes };
 }
 
-const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
+export const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
 
 /** Every fact that can be known is known. */
 /** As OpenAI's chat completions are. */

@@ -29,7 +29,7 @@ import {
   whole,
 } from "../../core/text/rows.ts";
 
-const ORIGINS = ["schedule", "confirm", "first"] as const;
+const ORIGINS = ["schedule", "confirm", "again", "first"] as const;
 
 export type Columns = Readonly<Record<string, string | number | null>>;
 

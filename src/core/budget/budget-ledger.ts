@@ -201,6 +201,9 @@ export class BudgetLedger {
     return {
       pausedUntilMs: this.#restraint.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
+      isLowered: this.budget.rates.some(
+        (rate) => this.#capOf(rate, nowMs) < capOf(rate.requests, this.budget),
+      ),
       isQuotaSpent: this.#isSpent(mostCost),
       paceGapMs: paceGapMs(this.leases.terms.rates),
       maxPauseMs: this.budget.maxPauseMs,

@@ -125,6 +125,8 @@ export type BudgetRestraint = {
   /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
   readonly isYielding: boolean;
+  /** Less is allowed than the config says. */
+  readonly isLowered: boolean;
   readonly isQuotaSpent: boolean;
   readonly paceGapMs: number;
   readonly maxPauseMs: number;
@@ -137,6 +139,7 @@ export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestrai
   return restraints.reduce((a, b) => ({
     pausedUntilMs: Math.max(a.pausedUntilMs, b.pausedUntilMs),
     isYielding: a.isYielding || b.isYielding,
+    isLowered: a.isLowered || b.isLowered,
     isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
     paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
     maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),

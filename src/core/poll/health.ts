@@ -46,6 +46,8 @@ export type HealthFold = {
   readonly health: Health;
   /** Asks for one more poll, so long after the one that failed: the failure is not confirmed yet. */
   readonly confirmsInMs: number | undefined;
+  /** It is down: another look at it is worth so much after the poll that failed. */
+  readonly looksAgainInMs?: number;
 };
 
 /** A failure is down once so many further polls have failed, and for so long. */
@@ -130,11 +132,16 @@ function foldFailure(
     const evenlyMs = leftMs / Math.max(1, missing);
     return { health: seen, confirmsInMs: isWall ? Math.max(evenlyMs, CONFIRMS_A_WALL_IN_MS) : evenlyMs };
   }
-  return settled(
-    streak.every((each) => each === "refused")
-      ? { ...seen, state: "unauthorized" }
-      : { ...seen, state: "down", isUp: false },
-  );
+  if (streak.every((each) => each === "refused")) return settled({ ...seen, state: "unauthorized" });
+  const down = settled({ ...seen, state: "down", isUp: false });
+  return isWall ? down : { ...down, looksAgainInMs: looksAgainInMs(endedMs - failingSinceMs) };
+}
+
+const LOOKS_AGAIN_IN_MS = 10_000;
+
+/** A quarter of the time that it has failed for: its end is seen soon, and a long outage is asked seldom. */
+export function looksAgainInMs(failedForMs: number): number {
+  return Math.max(LOOKS_AGAIN_IN_MS, failedForMs / 4);
 }
 
 function foldSkip(health: Health, cause: SkipCause, count: number): Health {

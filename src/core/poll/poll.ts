@@ -3,7 +3,7 @@ import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Fields } from "../text/field.ts";
 
 /** Why there is a slot. */
-export type SlotOrigin = "schedule" | "confirm" | "first";
+export type SlotOrigin = "schedule" | "confirm" | "again" | "first";
 
 /** One finished poll, judged: for metrics, history, page and log. Wall-clock times in milliseconds. */
 export type Poll = {

@@ -1,8 +1,9 @@
-/** How soon an outage is known: its first failure, and those that confirm it. */
+/** How soon an outage is known: its first failure, and those that confirm it. And how soon its end is. */
 
 import type { Budget, Upstream } from "../config/config.ts";
 import { leaseRatesOf, paceGapMs } from "../budget/leases.ts";
 import type { Watched } from "./crowding.ts";
+import { looksAgain } from "./looking-again.ts";
 
 export type ToldDown = {
   readonly upstream: string;
@@ -10,13 +11,19 @@ export type ToldDown = {
   readonly earliestMs: number;
   /** It begins just after a poll, and each further poll hangs until its timeout. */
   readonly latestMs: number;
+  /** How often it is looked at again between two slots while it is down. */
+  readonly looksAgain: number;
+  /** No later is it known that it is over, but for the time of one answer. */
+  readonly overWithinMs: number;
 };
 
 export function toldDown({ budgets, upstreams }: Watched): readonly ToldDown[] {
+  const looks = looksAgain({ budgets, upstreams });
   const gaps = new Map(budgets.map((budget) => [budget.name, gapOf(budget)]));
   return upstreams.map((upstream) => {
     const gapMs = Math.max(0, ...upstream.budgets.map((budget) => gaps.get(budget) ?? 0));
-    return { upstream: upstream.name, ...soonestAndLatest(upstream, gapMs) };
+    const again = { looksAgain: looks.get(upstream.name) ?? 0, overWithinMs: upstream.schedule.longestGapMs };
+    return { upstream: upstream.name, ...soonestAndLatest(upstream, gapMs), ...again };
   });
 }
 
@@ -28,7 +35,7 @@ function gapOf(budget: Budget): number {
 function soonestAndLatest(
   { confirm, confirmOverMs, timeoutMs, schedule }: Upstream,
   gapMs: number,
-): Omit<ToldDown, "upstream"> {
+): Pick<ToldDown, "earliestMs" | "latestMs"> {
   const confirmedAfter = (tookMs: number): number => {
     if (confirm === 0) return tookMs;
     const evenlyMs = Math.max(0, confirmOverMs - tookMs) / confirm;

@@ -72,6 +72,18 @@ export class LeaseQueue {
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
+  /** A lease that nobody waits for, of budgets whose requests cost nothing: now, or not at all. */
+  async takeFree(budgets: readonly string[]): Promise<Lease | undefined> {
+    const isWaitedFor = (budget: string): boolean =>
+      this.#byBudget
+        .get(budget)
+        ?.values()
+        .some(({ waiters }) => waiters.size > 0) ?? false;
+    if (budgets.some(isWaitedFor)) return undefined;
+    const decision = await this.#ledger.take(budgets);
+    return decision.kind === "granted" ? decision.lease : undefined;
+  }
+
   #queueOf({ budgets, mostCost }: Waiter): Queue {
     const key = `${budgets.join(" ")} ${mostCost}`;
     const known = this.#queues.get(key);

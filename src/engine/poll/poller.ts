@@ -1,7 +1,13 @@
 import { ADVICE, type Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import { mostOf } from "../../core/config/price.ts";
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
+import {
+  foldHealth,
+  UNKNOWN_HEALTH,
+  type Health,
+  type HealthEvent,
+  type HealthFold,
+} from "../../core/poll/health.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import type { BudgetRestraint, Lease, Ledger } from "../../core/budget/ledger.ts";
@@ -34,6 +40,8 @@ export type PollerParts = Omit<PollOnceParts, "isHeldBack" | "judging"> & {
   readonly health?: Health | undefined;
   /** Across reloads. */
   readonly pauses?: UpstreamPauses | undefined;
+  /** So often may it be looked at again between two slots, while it is down. */
+  readonly looksOf?: (upstream: string) => number;
   /** Without it, what an answer says of limits holds for the whole budget. */
   readonly resourceLimits?: ResourceLimits;
 };
@@ -47,7 +55,7 @@ type WaitingSlot = Slot & {
 
 type State =
   | { readonly kind: "idle" }
-  /** After an unconfirmed failure: one more poll, unless a slot comes first. */
+  /** After an unconfirmed failure, or while it is down: one more poll, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
   /** For its lease; before that for a token, where it needs one. */
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
@@ -74,6 +82,8 @@ export class Poller {
   #state: State = IDLE;
   #health: Health;
   #yielded = 0;
+  /** How often it was looked at again since the latest slot that is no confirmation. */
+  #looks = 0;
   readonly #pauses: UpstreamPauses;
   /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
@@ -115,6 +125,7 @@ export class Poller {
 
   slot(origin: SlotOrigin, atMs: number): void {
     if (this.#isStopped) return;
+    if (origin !== "confirm") this.#looks = 0;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1);
     const left = this.#leave();
     if (left !== undefined) this.#skipWaiting(left);
@@ -276,7 +287,7 @@ export class Poller {
     }
     const { clock, ledger } = this.#parts;
     const endedMs = clock.now();
-    const confirmsInMs = this.#fold({
+    const { confirmsInMs, looksAgainInMs } = this.#fold({
       kind: "polled",
       outcome: poll.outcome,
       isDegraded: poll.degraded,
@@ -285,9 +296,11 @@ export class Poller {
       endedMs,
     });
     // Whoever refused us and said when is not asked before: the first slot after that confirms.
-    if (confirmsInMs === undefined || this.#isStopped || this.#isPaused()) return;
-    const { paceGapMs } = ledger.restraint(this.#upstream.budgets);
-    void this.#confirm(Math.max(paceGapMs, confirmsInMs));
+    const furtherInMs = confirmsInMs ?? looksAgainInMs;
+    if (furtherInMs === undefined || this.#isStopped || this.#isPaused()) return;
+    const afterMs = Math.max(ledger.restraint(this.#upstream.budgets).paceGapMs, furtherInMs);
+    if (confirmsInMs === undefined) void this.#lookAgain(afterMs).catch(this.#parts.onBug);
+    else void this.#confirm(afterMs);
   }
 
   /** Also once it is stopped: the upstream may come back, or be polled by another process, before the pause is over. */
@@ -326,6 +339,30 @@ export class Poller {
     else this.slot("confirm", clock.now());
   }
 
+  /** While it is down, with what nobody else waits for: where there is no room for a look, it is none, and no slot. */
+  async #lookAgain(afterMs: number): Promise<void> {
+    const { clock, ledger, queue, recorder, looksOf } = this.#parts;
+    if (this.#looks >= (looksOf?.(this.#upstream.name) ?? 0)) return;
+    const cancel = new AbortController();
+    this.#state = { kind: "confirming", cancel };
+    for (;;) {
+      await clock.sleep(afterMs, cancel.signal);
+      if (cancel.signal.aborted) return;
+      const { budgets, schedule, timeoutMs } = this.#upstream;
+      const nextSlotMs = (this.#scheduledAtMs ?? Number.NEGATIVE_INFINITY) + schedule.longestGapMs;
+      const { isYielding, isQuotaSpent, isLowered } = ledger.restraint(budgets);
+      const isLate = clock.now() + timeoutMs >= nextSlotMs;
+      if (isLate || this.#isPaused() || isYielding || isQuotaSpent || isLowered) break;
+      const lease = this.#probe.token?.isUsable() === false ? undefined : await queue.takeFree(budgets);
+      if (lease === undefined) continue;
+      if (cancel.signal.aborted) return lease.settle("unsent");
+      this.#looks += 1;
+      recorder.record(SLOT_WAITING);
+      return this.#begin({ origin: "again", atMs: clock.now() }, lease);
+    }
+    this.#state = IDLE;
+  }
+
   /** Not to be asked of one that is stopped: it may be on budgets that nobody knows any more. */
   #isPaused(): boolean {
     const { ledger, clock } = this.#parts;
@@ -354,11 +391,12 @@ export class Poller {
     this.#fold({ kind: "skipped", cause, count });
   }
 
-  /** Returns when a failure is to be confirmed. */
-  #fold(event: HealthEvent): number | undefined {
+  /** Returns when a further poll is wanted. */
+  #fold(event: HealthEvent): HealthFold {
     const from = this.#health.state;
     const { confirm: polls, confirmOverMs: overMs } = this.#upstream;
-    const { health, confirmsInMs } = foldHealth(this.#health, event, { polls, overMs });
+    const fold = foldHealth(this.#health, event, { polls, overMs });
+    const { health } = fold;
     this.#health = health;
     if (health.state !== from) {
       this.#parts.recorder.record({
@@ -368,7 +406,7 @@ export class Poller {
         atMs: this.#parts.clock.wallNow(),
       });
     }
-    return confirmsInMs;
+    return fold;
   }
 }
 

@@ -1,5 +1,5 @@
-import { type Config, SAFE_METHODS, type Upstream } from "../../core/config/config.ts";
-import { mostOf } from "../../core/config/price.ts";
+import type { Config, Upstream } from "../../core/config/config.ts";
+import { looksAgain, mayBePolledBetweenSlots } from "../../core/proof/looking-again.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
 import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
@@ -13,7 +13,7 @@ const DRAIN_AT_MOST_MS = 10_000;
 
 export type SupervisorParts = Omit<
   PollerParts,
-  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits"
+  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits" | "looksOf"
 > & {
   readonly triggers: Triggers;
   /** The same recorder for the same upstream, across reloads. */
@@ -39,6 +39,7 @@ export class Supervisor {
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
   readonly #resourceLimits = new ResourceLimits();
+  #looks: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -51,6 +52,7 @@ export class Supervisor {
 
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
+    this.#looks = looksAgain(config);
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     for (const [name, poller] of this.#pollers) {
       if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
@@ -64,9 +66,9 @@ export class Supervisor {
       else void this.#leave(poller.reconfigure(upstream, probe));
     }
     this.#timetable.set(config.upstreams);
-    // The pace of their budgets spreads them.
+    // A new one is polled before its first slot. The pace of their budgets spreads them.
     for (const poller of added)
-      if (isFirstSeenAtOnce(poller.upstream)) poller.slot("first", this.#parts.clock.now());
+      if (mayBePolledBetweenSlots(poller.upstream)) poller.slot("first", this.#parts.clock.now());
   }
 
   healthOf(upstream: string): Health {
@@ -102,6 +104,7 @@ export class Supervisor {
       recorder: this.#parts.recorderOf(upstream),
       health: this.#parts.healthOf?.(upstream.name),
       resourceLimits: this.#resourceLimits,
+      looksOf: (name) => this.#looks.get(name) ?? 0,
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
@@ -117,11 +120,6 @@ export class Supervisor {
     this.#leaving.add(left);
     return left;
   }
-}
-
-/** A new upstream is polled before its first slot, unless a poll is only wanted at its times, or may do or cost something. */
-function isFirstSeenAtOnce({ schedule, method = "GET", price }: Upstream): boolean {
-  return schedule.kind === "every" && SAFE_METHODS.has(method) && mostOf(price) === 0;
 }
 
 function graceOf(upstream: Upstream): number {

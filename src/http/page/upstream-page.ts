@@ -131,6 +131,7 @@ const POLL_COLUMNS: readonly Column[] = [
 const TRIGGERS: Readonly<Record<PollStatus["origin"], string>> = {
   schedule: "schedule",
   confirm: "confirmation",
+  again: "still down?",
   first: "new upstream",
 };
 

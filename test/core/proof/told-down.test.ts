@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { toldDownTable } from "../../../src/commands/proof-table.ts";
 import { toldDown } from "../../../src/core/proof/told-down.ts";
-import { sampleBudget, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
 const BUDGET = sampleBudget({ rates: [{ requests: 60, perMs: 60_000, label: "1m" }], share: 0.2 });
 
@@ -16,6 +17,16 @@ test.each([
   (_, confirm, overMs, earliest, latest) => {
     const upstream = sampleUpstream({ confirm, confirmOverMs: overMs, timeoutMs: 10_000 });
     const told = toldDown({ budgets: [BUDGET], upstreams: [upstream] });
-    expect(told).toEqual([{ upstream: upstream.name, earliestMs: earliest, latestMs: latest }]);
+    const known = { earliestMs: earliest, latestMs: latest, looksAgain: 0, overWithinMs: 15_000 };
+    expect(told).toEqual([{ upstream: upstream.name, ...known }]);
   },
 );
+
+test("its end is known by the next slot, and of a slow schedule by looks between its slots", () => {
+  const upstream = sampleUpstream({ schedule: sampleSchedule(600_000) });
+  const [told] = toldDown({ budgets: [BUDGET], upstreams: [upstream] });
+  expect(told).toMatchObject({ looksAgain: 16, overWithinMs: 600_000 });
+  expect(told === undefined ? "" : toldDownTable([told])).toContain(
+    "10m, sooner by 16 looks between two slots  email",
+  );
+});

@@ -179,6 +179,7 @@ test("a lease that is free is granted in no time, unless somebody waits already"
     restraint: () => ({
       pausedUntilMs: 0,
       isYielding: false,
+      isLowered: false,
       isQuotaSpent: false,
       paceGapMs: 1_000,
       maxPauseMs: 0,

@@ -28,6 +28,8 @@ const promtool = requireBinary("promtool");
 const SIGNALS = new URL("../../../docs/signals.md", import.meta.url);
 
 const OUTAGES_S = [1, 3, 10, 20, 60];
+/** Of these it is told how soon after their end they are known to be over. */
+const ENDED_S = [60, 180, 600];
 const PERIODS_MS = [5_000, 15_000, MINUTE_MS, 10 * MINUTE_MS];
 /** Moments between two slots at which an outage begins. */
 const PHASES = 120;
@@ -38,8 +40,8 @@ const BEGAN_MS = Date.UTC(2026, 10, 30, 12);
 type Outage = { readonly upstream: Upstream; readonly lastsS: number; readonly fromMs: number };
 type Change = { readonly atMs: number; readonly up: 0 | 1 };
 
-function outagesAt(periodMs: number): readonly Outage[] {
-  return OUTAGES_S.flatMap((lastsS) =>
+function outagesAt(periodMs: number, outagesS: readonly number[] = OUTAGES_S): readonly Outage[] {
+  return outagesS.flatMap((lastsS) =>
     Array.from({ length: PHASES }, (_, phase) => {
       const name = `${lastsS}-${phase}`;
       const schedule = sampleSchedule(periodMs, name);
@@ -130,6 +132,17 @@ function firstFired(
   );
 }
 
+/** `after 0 to 15 s` */
+function overCell(outages: readonly Outage[], changes: ReadonlyMap<string, readonly Change[]>): string {
+  const tookS = outages.flatMap(({ upstream, fromMs, lastsS }) => {
+    const told = changes.get(upstream.name) ?? [];
+    const down = told.findIndex(({ up }) => up === 0);
+    const over = told[down + 1];
+    return down === -1 || over === undefined ? [] : [Math.round((over.atMs - fromMs) / SECOND_MS) - lastsS];
+  });
+  return `after ${Math.min(...tookS)} to ${Math.max(...tookS)} s`;
+}
+
 /** `63 %, after 16 to 36 s` */
 function cell(outages: readonly Outage[], toldAtS: (upstream: string) => number | undefined): string {
   const tookS = outages.flatMap(({ upstream, fromMs }) => {
@@ -148,6 +161,7 @@ test.skipIf(promtool === undefined)(
   async () => {
     const known: (readonly string[])[] = [];
     const alerted: (readonly string[])[] = [];
+    const over: (readonly string[])[] = [];
     for (const periodMs of PERIODS_MS) {
       const outages = outagesAt(periodMs);
       const forMs = 4 * periodMs + 4 * MINUTE_MS;
@@ -169,12 +183,24 @@ test.skipIf(promtool === undefined)(
         }),
       );
       alerted.push(row((name) => fired.get(name)));
+      const ended = outagesAt(periodMs, ENDED_S);
+      const until = await seen(ended, 4 * periodMs + 14 * MINUTE_MS);
+      over.push([
+        `every ${formatDuration(periodMs)}`,
+        ...ENDED_S.map((wanted) =>
+          overCell(
+            ended.filter(({ lastsS }) => lastsS === wanted),
+            until,
+          ),
+        ),
+      ]);
     }
     const head = ["", ...OUTAGES_S.map((lastsS) => `${lastsS} s`)];
     const page = readFileSync(SIGNALS, "utf8")
       .split(/^## /m)
       .find((section) => section.startsWith("Short outages"));
     const tables = page?.match(/(?:^\|.*\n)+/gm);
-    expect(tables).toEqual([known, alerted].map((rows) => markdownTable(head, rows)));
+    const ofEnds = markdownTable(["", ...ENDED_S.map((lastsS) => `${lastsS} s`)], over);
+    expect(tables).toEqual([...[known, alerted].map((rows) => markdownTable(head, rows)), ofEnds]);
   },
 );
