@@ -1,10 +1,11 @@
 import type { Clock } from "../core/time/clock.ts";
 
-const ASKED_EVERY_MS = 10;
+const ASKED_EVERY_MS = 100;
+const LEAST_SUSPENDED_MS = 10;
 
 /**
  * Milliseconds since the machine booted. To ask it takes three system calls (9 µs, of some 200 that a poll takes), and
- * every request asks, so it is asked each 10 ms, and at once after the machine was suspended: then the wall clock went on
+ * every request asks, so it is asked ten times a second, and at once after the machine was suspended: then the wall clock went on
  * as the time since boot did, and the monotonic one stood still.
  */
 export function sinceBoot(clock: Clock, askMs: () => number): () => number {
@@ -13,7 +14,7 @@ export function sinceBoot(clock: Clock, askMs: () => number): () => number {
     const [monoMs, wallMs] = [clock.now(), clock.wallNow()];
     const elapsedMs = monoMs - asked.monoMs;
     const suspendedMs = Math.abs(wallMs - asked.wallMs - elapsedMs);
-    if (elapsedMs < ASKED_EVERY_MS && suspendedMs < ASKED_EVERY_MS) return asked.bootMs + elapsedMs;
+    if (elapsedMs < ASKED_EVERY_MS && suspendedMs < LEAST_SUSPENDED_MS) return asked.bootMs + elapsedMs;
     asked = { monoMs, wallMs, bootMs: askMs() };
     return asked.bootMs;
   };
