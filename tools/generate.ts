@@ -16,6 +16,7 @@ const ROOT = new URL("../", import.meta.url);
 const GENERATED: Readonly<Record<string, () => string>> = {
   "config/prometheus/rules.yml": () => rulesText("one"),
   "config/prometheus/rules-fleet.yml": () => rulesText("fleet"),
+  "config/prometheus/rules-vantages.yml": () => rulesText("vantages"),
   "config/grafana/dashboards/pacewatch.json": dashboardText,
   "config/schema.json": configJsonSchemaText,
   "docs/metrics.md": metricsPage,

@@ -6,6 +6,7 @@ import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { AS_SHIPPED, faultsOfShape, optionsOf, quoted, type Shape, shaped } from "./shape.ts";
 
 const ONE_PROCESS = new URL("../../config/prometheus/rules.yml", import.meta.url);
+const OF_VANTAGES = new URL("../../config/prometheus/rules-vantages.yml", import.meta.url);
 const OF_FLEET = new URL("../../config/prometheus/rules-fleet.yml", import.meta.url);
 
 /** Each alert has these lines, and ends with the second. */
@@ -15,14 +16,15 @@ const RUNBOOK_URL = /^( *)runbook_url: .*(?:\n\1 +.*)*$/m;
 const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
 
 /**
- * Prints the Prometheus rules that fit this config: they read metrics, so of the config only whether it is a fleet's and the
- * names of labels and links matter.
+ * Prints the Prometheus rules that fit this config: they read metrics, so of the config only who watches and the names of
+ * labels and links matter.
  */
 export async function rules(options: CommandIo & LinkOptions & Partial<Shape>): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { fleet, upstreams, web } = loaded.config;
-  const text = await readFile(fleet === undefined ? ONE_PROCESS : OF_FLEET, "utf8");
+  const { vantage, fleet, upstreams, web } = loaded.config;
+  const ofOne = fleet === undefined ? ONE_PROCESS : OF_FLEET;
+  const text = await readFile(vantage === undefined ? ofOne : OF_VANTAGES, "utf8");
   const scheme = (await hasTls(web)) ? "https" : "http";
   const named = (of: (upstream: Upstream) => object | undefined): readonly string[] =>
     [...new Set(upstreams.flatMap((upstream) => Object.keys(of(upstream) ?? {})))].toSorted();

@@ -18,7 +18,7 @@ export const AS_SHIPPED: Shape = { severity: {}, label: {}, for: {}, without: []
 const SEVERITIES = ["page", "ticket"];
 const LABEL_NAME = /^(?!__)[a-zA-Z_]\w*$/;
 /** Alerts have them already, or their series do. */
-const TAKEN = "alertname severity window job instance upstream budget quota name receiver".split(" ");
+const TAKEN = "alertname severity window job instance vantage upstream budget quota name receiver".split(" ");
 const PROMETHEUS_DURATION = /^(?:0|(?:\d+(?:ms|[smhdwy]))+)$/;
 
 const ITEMS = /^(?= {2}(?: {4})?- )/m;

@@ -67,6 +67,8 @@ describe("rules", () => {
   test.each([
     ["one process", CONFIG, "rules.yml"],
     ["a fleet", FLEET, "rules-fleet.yml"],
+    ["a vantage", `${CONFIG}vantage: { name: eu, of: 2 }\n`, "rules-vantages.yml"],
+    ["a fleet at a vantage", `${FLEET}vantage: { name: eu, of: 2 }\n`, "rules-vantages.yml"],
   ])("for %s are a file that ships, and need no variable and no key", async (_, config, file) => {
     const made = `# Made by: pacewatch rules --config ${join(folder, "pacewatch.yaml")}\n`;
     const out = made + (await shipped(`config/prometheus/${file}`));

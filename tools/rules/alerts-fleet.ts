@@ -24,7 +24,7 @@ const LED_TWICE: Alert = {
   description: `All of these poll: ${queryLabels(`pacewatch_leader{${OF_JOB}} == 1`, "instance", "none")}. Together they may exceed the limits.`,
 };
 
-const LOCK_AWAY: Alert = {
+export const LOCK_AWAY: Alert = {
   alert: "PacewatchLockAway",
   severity: "ticket",
   expr: "max_over_time(pacewatch_lock_up[1m]) == 0",

@@ -25,7 +25,7 @@ and pacewatch:error_budget_burn:${short} > ${pair.factor}
 and ${failedSlots(long)} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
     labels: { window: long },
     summary: `{{ $labels.upstream }} burns its error budget {{ $value | printf "%.1f" }} times too fast`,
-    description: `In the last ${long}, {{ $labels.upstream }} failed for ${queryValue(`sum(increase(pacewatch_upstream_watched_seconds_total{outcome="failed",${OF_UPSTREAM}}[${long}]))`, "humanizeDuration", "a while")}: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}${watchedIn(long)}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+    description: `In the last ${long}, {{ $labels.upstream }} failed for ${queryValue(`max(sum by (vantage) (increase(pacewatch_upstream_watched_seconds_total{outcome="failed",${OF_UPSTREAM}}[${long}])))`, "humanizeDuration", "a while")}: availability ${queryValue(`avg(pacewatch:availability:ratio${long}{${OF_UPSTREAM}})`, "humanizePercentage", "unknown")}${watchedIn(long)}, objective ${queryValue(`max(pacewatch_objective_ratio{${OF_UPSTREAM}})`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${reasonsOver(long, "failed")}. Error budget left for ${MONTH}: ${queryValue(`min(pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}})`, "humanizePercentage", "unknown")}.`,
   };
 }
 
@@ -40,7 +40,7 @@ or
 ${missed("1d", "6h")}
 and ${periodS} > ${SELDOM_S}`,
     summary: "{{ $labels.upstream }} is slower than its latency objective",
-    description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
+    description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`max(pacewatch_objective_latency_seconds{${OF_UPSTREAM}})`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`max(pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}})`, "humanizeDuration", "unknown")}.`,
   };
 }
 

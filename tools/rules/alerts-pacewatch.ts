@@ -4,7 +4,7 @@ import type { Alert, RuleGroup } from "./rule.ts";
 /** Found by a metric that it exported before, so the job may have any name. */
 export const DOWN_TARGET = "up == 0 and on (job, instance) last_over_time(pacewatch_build_info[7d])";
 
-const DOWN: Alert = {
+export const DOWN: Alert = {
   alert: "PacewatchDown",
   severity: "page",
   expr: DOWN_TARGET,

@@ -1,7 +1,13 @@
-import { availabilityNow, reasonsOver, SINCE_LAST_SUCCESS } from "./alert-text.ts";
+import {
+  availabilityNow,
+  OF_UPSTREAM_EVERYWHERE,
+  queryLabels,
+  reasonsOver,
+  SINCE_LAST_SUCCESS,
+} from "./alert-text.ts";
 import { counted, grown } from "./counted.ts";
 import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
-import { aboutUpstream, HANDOVER, UP_BY_HOLDER } from "./replicas.ts";
+import { aboutUpstream, HANDOVER, type Holders, upBy } from "./replicas.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const QUOTA_POLLS = 'pacewatch_poll_reasons_total{reason="quota"}';
@@ -145,15 +151,34 @@ const SIGNALS_MALFORMED: Alert = {
  * Replaces the alert of a single Pacewatch. Between two holders, why it was not down stands for as long as its 0 does,
  * a recording is an evaluation older.
  */
-export const DOWN_BY_HOLDER: Alert = {
-  ...aboutUpstream(DOWN),
-  expr: `${UP_BY_HOLDER.metric} == 0
-unless on (job, upstream) (
+export function downBy(holders: Holders): Alert {
+  const { metric, labels } = upBy(holders);
+  return {
+    ...aboutUpstream(DOWN),
+    expr: `${metric} == 0
+unless on (${labels}) (
   last_over_time(pacewatch_upstream_state{state=~"${EXCUSED}"}[${HANDOVER}])
   unless ignoring (state) pacewatch_upstream_state{state!~"${EXCUSED}"}
 )
-unless on (job, upstream) last_over_time(pacewatch:upstream_blocked[3m])`,
-};
+unless on (${labels}) last_over_time(pacewatch:upstream_blocked[3m])`,
+  };
+}
+
+/** Of several vantages: one that is alone with it wakes nobody, and goes on for a while. */
+export function downInPart(holders: Holders): Alert {
+  const down = downBy(holders);
+  const { metric } = upBy(holders);
+  return {
+    ...down,
+    alert: "PacewatchUpstreamDownInPart",
+    severity: "ticket",
+    expr: `${down.expr}
+and on (job, upstream) (${metric} == 1)`,
+    holdsFor: "10m",
+    summary: "{{ $labels.upstream }} is down from {{ $labels.vantage }}, and not from elsewhere",
+    description: `From {{ $labels.vantage }}, no poll of {{ $labels.upstream }} succeeds, and from other vantages they do: ${queryLabels(`${metric}{${OF_UPSTREAM_EVERYWHERE}} == 1`, "vantage", "none")}. Failures there in the last 5 minutes, by reason: ${reasonsOver("5m", "failed", "job=%q,vantage=%q,upstream=%q")}.`,
+  };
+}
 
 /**
  * `down` decides when an upstream is down, by what is recorded: by one Pacewatch, or by the leader of the moment.
@@ -162,12 +187,14 @@ export function upstreamAlerts(
   recorded: readonly Recording[] = [],
   down: Alert = DOWN,
   seen: (alert: Alert) => Alert = (alert) => alert,
+  offline: Alert = OFFLINE_ALERT,
+  more: readonly Alert[] = [],
 ): RuleGroup {
   return {
     name: "pacewatch-upstreams",
     // A group is evaluated in order. PacewatchOffline inhibits the others, so it comes before them.
     rules: [
-      OFFLINE_ALERT,
+      offline,
       IS_BLOCKED,
       IS_QUOTA_REFUSED,
       IS_WITHOUT_TOKEN,
@@ -184,6 +211,7 @@ export function upstreamAlerts(
         SUNSET,
         SIGNALS_MALFORMED,
       ].map(seen),
+      ...more,
     ],
   };
 }

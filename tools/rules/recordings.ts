@@ -107,7 +107,7 @@ function availabilityOver(window: string, holders: Holders): readonly Recording[
 /** Of classic buckets or, where Prometheus scrapes native histograms, of those. */
 function quantileOf(quantile: string, holders: Holders): Recording {
   const of = (histogram: string, le: string): string =>
-    `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : `sum by (job, upstream${le})`} (rate(${histogram}{outcome="ok"}[5m])))`;
+    `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : `sum by (${holders.labels}${le})`} (rate(${histogram}{outcome="ok"}[5m])))`;
   return {
     record: "pacewatch:poll_duration_seconds:quantile5m",
     expr: `${of("pacewatch_poll_duration_seconds_bucket", ", le")}

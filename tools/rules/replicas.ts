@@ -1,6 +1,7 @@
 /**
  * In a fleet the leader speaks for all upstreams, and the leader changes. So what is said about an upstream has no
- * `instance`: an outage, a window or a guard goes on where the last leader left it.
+ * `instance`: an outage, a window or a guard goes on where the last leader left it. Of several vantages, each speaks for
+ * itself, and more than half of them decide.
  */
 
 import { OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE } from "./alert-text.ts";
@@ -24,22 +25,49 @@ export const ONE: Holders = {
   setting: (metric) => metric,
 };
 
-export const REPLICAS: Holders = {
-  labels: "job, upstream",
-  total: (counted) => `sum by (job, upstream) (${counted})`,
-  setting: (metric) => `max by (job, upstream) (last_over_time(${metric}[${HANDOVER}]))`,
-};
+export const REPLICAS: Holders = holdersBy("job, upstream");
+/** At each of them is one process, or a fleet. */
+export const VANTAGES: Holders = holdersBy("job, vantage, upstream");
 
-export const UP_BY_HOLDER: UpMetric = { metric: "pacewatch:upstream_up:leader", labels: "job, upstream" };
+function holdersBy(labels: string): Holders {
+  return {
+    labels,
+    total: (counted) => `sum by (${labels}) (${counted})`,
+    setting: (metric) => `max by (${labels}) (last_over_time(${metric}[${HANDOVER}]))`,
+  };
+}
+
+export function upBy({ labels }: Holders): UpMetric {
+  return { metric: "pacewatch:upstream_up:leader", labels };
+}
 
 /** Between two leaders, what the last one said stands. A process that is offline knows nothing. */
-export const IS_UP_BY_HOLDER: Recording = {
-  record: UP_BY_HOLDER.metric,
-  expr: `${knownUp("pacewatch_upstream_up")}\nor\n${knownUp(`last_over_time(pacewatch_upstream_up[${HANDOVER}])`)}`,
+export function isUpBy(holders: Holders): Recording {
+  const { metric, labels } = upBy(holders);
+  const known = (up: string): string => `max by (${labels}) (${up} ${NOT_OFFLINE})`;
+  const last = `last_over_time(pacewatch_upstream_up[${HANDOVER}])`;
+  return { record: metric, expr: `${known("pacewatch_upstream_up")}\nor\n${known(last)}` };
+}
+
+/** Where an upstream is watched from now, or a moment ago. */
+export const WATCHING: Recording = {
+  record: "pacewatch:vantages_watching:count",
+  expr: `count by (job, upstream) (\n  max by (${VANTAGES.labels}) (last_over_time(pacewatch_slots_total[${HANDOVER}]) ${NOT_OFFLINE})\n)`,
 };
 
-function knownUp(up: string): string {
-  return `max by (job, upstream) (${up} ${NOT_OFFLINE})`;
+/** An alert whose condition is true of more than half of the vantages. */
+export function byMajority(alert: Alert): Alert {
+  return aboutUpstream({
+    ...alert,
+    expr: `max by (job, upstream) (
+${alert.expr}
+)
+and on (job, upstream)
+count by (job, upstream) (max by (${VANTAGES.labels}) (
+${alert.expr}
+)) > on (job, upstream) (${WATCHING.record} / 2)`,
+    lastsFor: alert.lastsFor ?? HANDOVER,
+  });
 }
 
 /** An alert whose condition is true of a leader. */

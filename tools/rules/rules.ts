@@ -4,20 +4,47 @@ import { CREDIT_ALERTS, QUOTA_ALERTS } from "./alerts-credit.ts";
 import { FLEET_ALERTS } from "./alerts-fleet.ts";
 import { objectiveAlerts } from "./alerts-objective.ts";
 import { OF_ANY_PROCESS, PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
-import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
+import { downBy, downInPart, upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup } from "./guards.ts";
 import { recordingGroups } from "./recordings.ts";
-import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
+import {
+  aboutUpstream,
+  byAnyHolder,
+  byMajority,
+  isUpBy,
+  REPLICAS,
+  upBy,
+  VANTAGES,
+  WATCHING,
+} from "./replicas.ts";
+import { VANTAGE_ALERTS } from "./alerts-vantages.ts";
+import { OFFLINE_ALERT } from "./offline.ts";
 import { type Alert, isAlert, type RuleGroup } from "./rule.ts";
 
-/** Who watches: one process, or a fleet. */
-export type Watchers = "one" | "fleet";
+/** Who watches: one process, a fleet, or several of either from different places. */
+export type Watchers = "one" | "fleet" | "vantages";
 
 const WATCHED_BY: Readonly<Record<Watchers, string>> = {
   one: "one Pacewatch",
   fleet: "a fleet",
+  vantages: "several vantages",
 };
+
+const OWN_ALERTS: Readonly<Record<Watchers, readonly RuleGroup[]>> = {
+  one: [PACEWATCH_ALERTS],
+  fleet: [FLEET_ALERTS, OF_ANY_PROCESS],
+  vantages: [VANTAGE_ALERTS, OF_ANY_PROCESS],
+};
+
+/** What only one vantage sees may be its own network. What the owner says of the key is told to any. */
+const BY_MAJORITY: ReadonlySet<string> = new Set([
+  "PacewatchUpstreamBlocked",
+  "PacewatchUpstreamDown",
+  "PacewatchTokenUnavailable",
+]);
+/** Where one is, the others watch on. */
+const OFFLINE_AT_ONE: Alert = { ...OFFLINE_ALERT, severity: "ticket" };
 
 /** A Pacewatch serves them where Prometheus scrapes it. While none can be scraped, there is no link. */
 function runbookUrl(alert: string): string {
@@ -31,25 +58,37 @@ const SHORT_CHARACTERS = 80;
 export function ruleGroups(watchers: Watchers): readonly RuleGroup[] {
   return [
     ...rulesAboutUpstreams(watchers),
-    WATCHING_ALERTS,
+    watchers === "vantages" ? stalledAtMost(WATCHING_ALERTS) : WATCHING_ALERTS,
     QUOTA_ALERTS,
     CREDIT_ALERTS,
-    ...(watchers === "one" ? [PACEWATCH_ALERTS] : [FLEET_ALERTS, OF_ANY_PROCESS]),
+    ...OWN_ALERTS[watchers],
   ];
 }
 
-/** What one Pacewatch says of an upstream, or the leader of the moment. */
+/** What one Pacewatch says of an upstream, or the leader of the moment, or most vantages. */
 function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
-  if (watchers === "fleet") {
-    const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
-    return [
-      upstreamAlerts([IS_UP_BY_HOLDER], DOWN_BY_HOLDER, byAnyHolder),
-      ...recordingGroups(REPLICAS),
-      guardGroup(REPLICAS),
-      { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
-    ];
-  }
-  return [upstreamAlerts(), ...recordingGroups(), guardGroup(), objectiveAlerts()];
+  if (watchers === "one") return [upstreamAlerts(), ...recordingGroups(), guardGroup(), objectiveAlerts()];
+  const ofMany = watchers === "vantages";
+  const holders = ofMany ? VANTAGES : REPLICAS;
+  const down = downBy(holders);
+  const { rules, ...group } = objectiveAlerts(upBy(holders), holders);
+  const seen = (alert: Alert): Alert =>
+    ofMany && BY_MAJORITY.has(alert.alert) ? byMajority(alert) : byAnyHolder(alert);
+  const judged = ofMany ? byMajority : aboutUpstream;
+  return [
+    ofMany
+      ? upstreamAlerts([isUpBy(holders), WATCHING], seen(down), seen, OFFLINE_AT_ONE, [downInPart(holders)])
+      : upstreamAlerts([isUpBy(holders)], down, seen),
+    ...recordingGroups(holders),
+    guardGroup(holders),
+    { ...group, rules: rules.map((rule) => (isAlert(rule) ? judged(rule) : rule)) },
+  ];
+}
+
+function stalledAtMost({ rules, ...group }: RuleGroup): RuleGroup {
+  const isPage = (rule: RuleGroup["rules"][number]): rule is Alert =>
+    isAlert(rule) && rule.severity === "page";
+  return { ...group, rules: rules.map((rule) => (isPage(rule) ? byMajority(rule) : rule)) };
 }
 
 /** A rule file for Prometheus. */

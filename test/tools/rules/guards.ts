@@ -10,7 +10,7 @@ import {
 } from "../../../src/core/proof/objective-density.ts";
 import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
 import { formatDuration } from "../../../src/core/time/duration.ts";
-import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
+import { ruleGroups, rulesText, type Watchers } from "../../../tools/rules/rules.ts";
 import { runWith } from "../promtool.ts";
 
 /** Every way to poll at least hourly towards an objective. */
@@ -27,7 +27,7 @@ function ruleGuard(density: Density, pair: BurnPair): number {
 }
 
 /** What the real engine says to the claim that the rules compute the guards that the proof speaks of. */
-export function guardsOf(watchers: "one" | "fleet", densities: readonly Density[], promtool: string): string {
+export function guardsOf(watchers: Watchers, densities: readonly Density[], promtool: string): string {
   const of = (index: number): string => `job="pw",instance="pw:1",upstream="${index}"`;
   const tests = {
     rule_files: ["rules.yml"],

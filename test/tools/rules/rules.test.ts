@@ -94,17 +94,20 @@ describe("the rules", () => {
 describe.skipIf(promtool === undefined)("promtool", () => {
   const program = promtool ?? "";
 
-  test.each(["rules.yml", "rules-fleet.yml"])("accepts %s", (file) => {
+  test.each(["rules.yml", "rules-fleet.yml", "rules-vantages.yml"])("accepts %s", (file) => {
     const ran = run(program, ["check", "rules", "--lint-fatal", `${ROOT}config/prometheus/${file}`]);
     expect(ran.output).not.toMatch(/FAILED/);
     expect(ran.code).toBe(0);
   });
 
-  test.each(["one", "fleet"] as const)("computes the guards that the proof speaks of, for %s", (watchers) => {
-    const some = DENSITIES.filter((_, index) => index % 3 === 0);
-    expect(some.length).toBeGreaterThan(20);
-    expect(guardsOf(watchers, some, program)).toContain("SUCCESS");
-  });
+  test.each(["one", "fleet", "vantages"] as const)(
+    "computes the guards that the proof speaks of, for %s",
+    (watchers) => {
+      const some = DENSITIES.filter((_, index) => index % 3 === 0);
+      expect(some.length).toBeGreaterThan(20);
+      expect(guardsOf(watchers, some, program)).toContain("SUCCESS");
+    },
+  );
 
   test("accepts the scrape configs that ship", () => {
     expect(run(program, ["check", "config", `${ROOT}config/prometheus/prometheus.yml`])).toMatchObject({
