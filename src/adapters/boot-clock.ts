@@ -4,9 +4,9 @@ const ASKED_EVERY_MS = 100;
 const LEAST_SUSPENDED_MS = 10;
 
 /**
- * Milliseconds since the machine booted. To ask it takes three system calls (9 µs, of some 200 that a poll takes), and
- * every request asks, so it is asked ten times a second, and at once after the machine was suspended: then the wall clock went on
- * as the time since boot did, and the monotonic one stood still.
+ * Milliseconds since the machine booted. To ask takes three system calls and 9 µs, and every request asks: so it is asked
+ * ten times a second, and at once after the machine was suspended. Then the wall clock went on as the time since boot did,
+ * and the monotonic one stood still.
  */
 export function sinceBoot(clock: Clock, askMs: () => number): () => number {
   let asked = { monoMs: Number.NEGATIVE_INFINITY, wallMs: 0, bootMs: 0 };
