@@ -2,14 +2,7 @@ import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
 import { capOf, partName } from "../config/part.ts";
 import type { Concern, Why } from "./concern.ts";
-import {
-  coldStartOfBudget,
-  forgottenAfterMs,
-  leaseRatesOf,
-  Leases,
-  type LeaseTerms,
-  paceGapMs,
-} from "./leases.ts";
+import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, Leases, type LeaseTerms } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Held } from "./record.ts";
@@ -205,7 +198,7 @@ export class BudgetLedger {
         (rate) => this.#capOf(rate, nowMs) < capOf(rate.requests, this.budget),
       ),
       isQuotaSpent: this.#isSpent(mostCost),
-      paceGapMs: paceGapMs(this.leases.terms.rates),
+      paceGapMs: this.leases.gapMs,
       maxPauseMs: this.budget.maxPauseMs,
       blindAfterMs: this.budget.blindAfterMs,
     };

@@ -101,6 +101,8 @@ export function coldStartOfBudget(budget: Rates, uncountedMs: number): ColdStart
 
 export class Leases {
   terms: LeaseTerms;
+  /** Between two requests, at least. */
+  gapMs: number;
   #outstanding = 0;
   /** By window length. A reload keeps the windows that stay. */
   #expiries: Map<number, Expiries>;
@@ -110,6 +112,7 @@ export class Leases {
 
   constructor(terms: LeaseTerms, nowMs: number, coldMs: number) {
     this.terms = terms;
+    this.gapMs = paceGapMs(terms.rates);
     this.#expiries = new Map(terms.rates.map((rate) => [rate.perMs, new Expiries()]));
     this.#notBeforeMs = nowMs + coldMs;
   }
@@ -171,12 +174,13 @@ export class Leases {
       terms.rates.map((rate) => [rate.perMs, this.#expiries.get(rate.perMs) ?? new Expiries()]),
     );
     this.terms = terms;
+    this.gapMs = paceGapMs(terms.rates);
   }
 
   /** The next gap counts from here: from when this one was due, at most so much earlier than now. */
   #pacedFromMs(nowMs: number): number {
     if (this.#lastTakenMs === undefined) return nowMs;
-    return Math.max(this.#lastTakenMs + paceGapMs(this.terms.rates), nowMs - PACE_BURST_MS);
+    return Math.max(this.#lastTakenMs + this.gapMs, nowMs - PACE_BURST_MS);
   }
 
   freeAtMs(nowMs: number, caps: readonly number[]): number {

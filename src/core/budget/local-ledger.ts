@@ -156,7 +156,10 @@ export class LocalLedger implements RunningLedger {
 
   restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
     const nowMs = this.#clock.now();
-    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, mostCost)));
+    const of = (budget: string): BudgetRestraint =>
+      this.#get(budget, "ask a budget").restraint(nowMs, mostCost);
+    const [only] = budgets;
+    return budgets.length === 1 && only !== undefined ? of(only) : strictest(budgets.map(of));
   }
 
   onChange(listener: (budget: string) => void): void {
