@@ -184,6 +184,7 @@ export class AppNotify {
       },
       of: this.#upstreams.size,
       pageUrl: pageUrlOf(this.#config),
+      vantage: this.#config.vantage?.name,
     };
   }
 

@@ -16,7 +16,8 @@ const CRON_PHRASE = "a cron expression";
 const ZONE_PHRASE = "the name of a time zone, such as Europe/Berlin";
 
 /** Triggers know whole seconds only. */
-const { ms: _, ...PERIOD_UNITS } = UNITS_MS;
+const { ms: _, ...LARGER_UNITS } = UNITS_MS;
+const PERIOD_UNITS = { "000ms": SECOND_MS, ...LARGER_UNITS };
 const period = reading(
   amountsPattern(PERIOD_UNITS, SECOND_MS, DAY_MS),
   "a period of whole seconds from 1s to 1d, such as 15s, 90s or 5m",

@@ -59,6 +59,8 @@ export type Sources = {
   readonly words: (upstream: string) => Words | undefined;
   /** Of the page, without a slash at its end. */
   readonly pageUrl: string | undefined;
+  /** Absent where it is the only one. */
+  readonly vantage?: string | undefined;
 };
 
 const LONGEST_LINE = 400;
@@ -74,7 +76,7 @@ export function alikeOf(first: Due, dues: readonly Due[], closesById: boolean): 
 }
 
 export function composeMessage(first: Due, dues: readonly Due[], sources: Sources): Message {
-  const { notified, scene, nowMs, of, pageUrl } = sources;
+  const { notified, scene, nowMs, of, pageUrl, vantage } = sources;
   const { alert, event, isReminder } = first;
   const { upstream } = alert;
   const incident = first.notified?.thread ?? alert.id;
@@ -95,7 +97,11 @@ export function composeMessage(first: Due, dues: readonly Due[], sources: Source
       incident: due.alert.id,
       subject: due.alert.subject,
       upstream: due.alert.upstream,
-      labels: (due.alert.upstream && scene.upstream(due.alert.upstream)?.labels) || {},
+      // Another vantage tells the same of itself, and must not end what this one told.
+      labels: {
+        ...(due.alert.upstream && scene.upstream(due.alert.upstream)?.labels),
+        ...(vantage !== undefined && { vantage }),
+      },
       title: titleOf(due),
       sinceMs: due.alert.startedAtMs,
       untilMs: due.alert.endedAtMs,
@@ -103,7 +109,7 @@ export function composeMessage(first: Due, dues: readonly Due[], sources: Source
     of,
     side: said.side,
     title: isReminder ? `Still: ${said.title}` : said.title,
-    lines: said.lines
+    lines: [...said.lines, vantage === undefined ? "" : `Seen from ${vantage}.`]
       .filter((line) => line !== "")
       .map((line) => oneLine(line, isOne ? LONGEST_LINE : LONGEST_LISTING)),
     link: pageUrl === undefined ? undefined : `${pageUrl}${path}`,

@@ -66,6 +66,7 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "every: 60s",
     "every: 90s",
     "every: 7s",
+    "every: 15000ms",
     "every: 1d",
     "every: 24h",
     "every: 015s",

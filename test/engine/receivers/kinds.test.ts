@@ -83,6 +83,29 @@ function manyDown(count: number, filler: string): Message {
   });
 }
 
+test("of several vantages, each says which it is, and ends no other's alert", () => {
+  const startedAtMs = 1_790_000_000_000;
+  const known = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+  const alert = { ...NO_INCIDENT, ...known, id: "ai/mul1x2", subject: "ai", upstream: "ai" };
+  const due = { alert, notified: undefined, parts: [], event: "down", dueAtMs: startedAtMs } as const;
+  const told = { ...due, isReminder: false, next: "notified" } as const;
+  const [eu, us] = ["eu", "us"].map((vantage) =>
+    composeMessage(told, [told], {
+      notified: new Map(),
+      scene: { alerts: [alert], upstream: () => ({ labels: {}, state: "down", isUnsure: false }) },
+      nowMs: startedAtMs + 10_000,
+      of: 1,
+      words: () => undefined,
+      pageUrl: undefined,
+      vantage,
+    }),
+  );
+  if (eu === undefined || us === undefined) throw new Error("there are two");
+  expect(eu.lines.at(-1)).toBe("Seen from eu.");
+  expect(bodyOf("alertmanager", eu)).toMatchObject([{ labels: { subject: "ai", vantage: "eu" } }]);
+  expect(bodyOf("alertmanager", us)).toMatchObject([{ labels: { subject: "ai", vantage: "us" } }]);
+});
+
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
 }
