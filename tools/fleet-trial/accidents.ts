@@ -247,8 +247,8 @@ function withoutRouter(config: RawConfig): RawConfig {
   return { ...config, budgets, upstreams };
 }
 
-/** The witness counts by the first part of the path. */
+/** The witness counts by the path: its first part is the budget, its second the upstream. */
 function moved(upstream: RawUpstream): RawUpstream {
-  const { budget, base_url: url } = upstream;
-  return { ...upstream, budget: ADDED, base_url: String(url).replace(`/${String(budget)}/`, `/${ADDED}/`) };
+  const { origin } = new URL(String(upstream["base_url"]));
+  return { ...upstream, budget: ADDED, base_url: `${origin}/${ADDED}/${upstream.name}` };
 }
