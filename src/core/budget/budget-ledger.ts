@@ -194,14 +194,15 @@ export class BudgetLedger {
     return {
       pausedUntilMs: this.#restraint.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
-      isLowered: this.budget.rates.some(
-        (rate) => this.#capOf(rate, nowMs) < capOf(rate.requests, this.budget),
-      ),
       isQuotaSpent: this.#isSpent(mostCost),
       paceGapMs: this.leases.gapMs,
       maxPauseMs: this.budget.maxPauseMs,
       blindAfterMs: this.budget.blindAfterMs,
     };
+  }
+
+  isLowered(nowMs: number): boolean {
+    return this.budget.rates.some((rate) => this.#capOf(rate, nowMs) < capOf(rate.requests, this.budget));
   }
 
   #isSpent(mostCost: number): boolean {

@@ -40,6 +40,10 @@ export class JournaledLedger implements Ledger {
     return this.#ledger.restraint(budgets, mostCost);
   }
 
+  isLowered(budgets: readonly string[]): boolean {
+    return this.#ledger.isLowered(budgets);
+  }
+
   applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
     const whose = this.#ledger.applyAdvice(budgets, advice);
     for (const budget of budgets) this.#keepRecord(budget);

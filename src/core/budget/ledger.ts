@@ -12,6 +12,8 @@ import type { BudgetRecord } from "./record.ts";
 export interface Ledger {
   /** What holds one of these budgets back holds back whoever draws on it. */
   restraint(budgets: readonly string[], mostCost?: number): BudgetRestraint;
+  /** One of them allows less than the config says. */
+  isLowered(budgets: readonly string[]): boolean;
   /** Grants a lease of each in one step, or of none. `mostCost`: in billionths, what the request may cost at most. */
   take(budgets: readonly string[], mostCost?: number): LeaseDecision | Promise<LeaseDecision>;
   /**
@@ -125,8 +127,6 @@ export type BudgetRestraint = {
   /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
   readonly isYielding: boolean;
-  /** Less is allowed than the config says. */
-  readonly isLowered: boolean;
   readonly isQuotaSpent: boolean;
   readonly paceGapMs: number;
   readonly maxPauseMs: number;
@@ -139,7 +139,6 @@ export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestrai
   return restraints.reduce((a, b) => ({
     pausedUntilMs: Math.max(a.pausedUntilMs, b.pausedUntilMs),
     isYielding: a.isYielding || b.isYielding,
-    isLowered: a.isLowered || b.isLowered,
     isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
     paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
     maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),

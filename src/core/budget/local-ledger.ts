@@ -162,6 +162,11 @@ export class LocalLedger implements RunningLedger {
     return budgets.length === 1 && only !== undefined ? of(only) : strictest(budgets.map(of));
   }
 
+  isLowered(budgets: readonly string[]): boolean {
+    const nowMs = this.#clock.now();
+    return budgets.some((budget) => this.#get(budget, "ask a budget").isLowered(nowMs));
+  }
+
   onChange(listener: (budget: string) => void): void {
     this.#listeners.push(listener);
   }

@@ -350,9 +350,10 @@ export class Poller {
       if (cancel.signal.aborted) return;
       const { budgets, schedule, timeoutMs } = this.#upstream;
       const nextSlotMs = (this.#scheduledAtMs ?? Number.NEGATIVE_INFINITY) + schedule.longestGapMs;
-      const { isYielding, isQuotaSpent, isLowered } = ledger.restraint(budgets);
+      const { isYielding, isQuotaSpent } = ledger.restraint(budgets);
+      const isHeldBack = this.#isPaused() || isYielding || isQuotaSpent || ledger.isLowered(budgets);
       const isLate = clock.now() + timeoutMs >= nextSlotMs;
-      if (isLate || this.#isPaused() || isYielding || isQuotaSpent || isLowered) break;
+      if (isLate || isHeldBack) break;
       const lease = this.#probe.token?.isUsable() === false ? undefined : await queue.takeFree(budgets);
       if (lease === undefined) continue;
       if (cancel.signal.aborted) return lease.settle("unsent");

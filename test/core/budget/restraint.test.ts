@@ -202,7 +202,6 @@ test("what was said last is told as it was said", () => {
 const FREE: BudgetRestraint = {
   pausedUntilMs: 0,
   isYielding: false,
-  isLowered: false,
   isQuotaSpent: false,
   paceGapMs: 1_000,
   maxPauseMs: 3_600_000,

@@ -24,6 +24,10 @@ class SecondLedger implements Ledger {
     throw new Error("nobody asks this");
   }
 
+  isLowered(): never {
+    throw new Error("nobody asks this");
+  }
+
   async take(): Promise<LeaseDecision> {
     await Promise.resolve();
     if (this.isBroken) throw new Error("broken");
@@ -179,12 +183,12 @@ test("a lease that is free is granted in no time, unless somebody waits already"
     restraint: () => ({
       pausedUntilMs: 0,
       isYielding: false,
-      isLowered: false,
       isQuotaSpent: false,
       paceGapMs: 1_000,
       maxPauseMs: 0,
       blindAfterMs: 0,
     }),
+    isLowered: () => false,
     take: () => {
       const untilMs = freeAtMs[0] ?? Infinity;
       if (clock.now() < untilMs) return { kind: "wait", untilMs, cause: "budget", budget: "api" };

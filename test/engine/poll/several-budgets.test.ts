@@ -27,6 +27,7 @@ async function line(askMs = 0): Promise<{
   const served: string[] = [];
   const slow: Ledger = {
     restraint: (names) => ledger.restraint(names),
+    isLowered: (names) => ledger.isLowered(names),
     applyAdvice: (names, advice) => ledger.applyAdvice(names, advice),
     onChange: (listener) => ledger.onChange(listener),
     take: async (names): Promise<LeaseDecision> => {
