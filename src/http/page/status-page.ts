@@ -191,7 +191,7 @@ function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
       written over it, and nobody leads until it is gone.
     </p>`;
   const body = html`<h1>${title}</h1>
-    <p>This process polls nothing, and takes over where nobody leads.</p>
+    <p>This process polls nothing, and takes over when nobody leads.</p>
     ${seenFrom(status)} ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
   return pageShell({ title, root: "./", self: "./", view, body }, status);
 }
