@@ -76,7 +76,8 @@ describe.concurrent("a bad config", () => {
     expect((await daemon.post("/-/reload")).status).toBe(200);
     expect(daemon.stdout).not.toContain("must-not-be-shown");
     expect(daemon.stderr).toBe("");
-  });
+    // Each of them starts a thread, from the sources.
+  }, 600_000);
 });
 
 it("that is no file at all is a fault of its own, and a wrong command is told from a wrong config", async () => {
