@@ -1,7 +1,7 @@
 import { isExpected, type Upstream } from "../config/config.ts";
 import type { AnswerHead, Exchange, Observation, WithoutKeys } from "../exchange/exchange.ts";
 import { type JsonBody, readJson } from "../exchange/json-body.ts";
-import type { Part } from "../exchange/stream.ts";
+import type { Part, StreamRead } from "../exchange/stream.ts";
 import { type Field, field } from "../text/field.ts";
 
 /** The parts of an upstream by which its answers are judged. */
@@ -45,12 +45,15 @@ export class Answer {
     return this.exchange.head ?? NO_HEAD;
   }
 
+  get stream(): StreamRead | undefined {
+    return this.exchange.kind === "answered" ? this.exchange.stream : undefined;
+  }
+
   /** Its body, or a part of a stream: of a stream the last event, unless it is said. */
   bytes(of: Part = "last"): Uint8Array {
-    const { exchange } = this;
+    const { exchange, stream } = this;
     if (exchange.kind === "broken") return NOTHING;
-    const { stream, body } = exchange;
-    return stream === undefined || of === "last" ? body : (stream[of] ?? NOTHING);
+    return stream === undefined || of === "last" ? exchange.body : (stream[of] ?? NOTHING);
   }
 
   /** What is not UTF-8 is replaced. */

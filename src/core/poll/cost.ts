@@ -1,7 +1,8 @@
 import { type Cost, mostOf, type Price, type PricePart } from "../config/price.ts";
-import { type Exchange, wasSent } from "../exchange/exchange.ts";
+import { wasSent } from "../exchange/exchange.ts";
 import { contentOf, type JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
+import type { Answer } from "./answer.ts";
 import { type Reader, reader } from "./reader.ts";
 import { numberIn } from "./values.ts";
 
@@ -11,14 +12,13 @@ const MOST_UNITS = 1e15;
 export const COST: Reader<Cost> = reader("cost", ({ answer }) => {
   const { asked, exchange } = answer;
   if (asked.price === undefined || !wasSent(exchange)) return undefined;
-  return costOf(asked.price, tellsCost(exchange) ? () => answer.json() : NOTHING_SAID);
+  return costOf(asked.price, tellsCost(answer) ? () => answer.json() : NOTHING_SAID);
 });
 
 const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
 
 /** An event in the middle of a stream tells what was used by then, and the upstream bills what it has made since. */
-function tellsCost(exchange: Exchange): boolean {
-  const stream = exchange.kind === "answered" ? exchange.stream : undefined;
+function tellsCost({ stream }: Answer): boolean {
   return stream === undefined || stream.events === 0 || stream.end === "complete";
 }
 

@@ -57,9 +57,10 @@ function firstOf(judges: readonly Judge[], answer: Answer): Judgement | undefine
   return undefined;
 }
 
-function wellSaid({ exchange, head: { status } }: Answer): string {
-  if (exchange.kind === "broken") return `answered ${status}`;
-  const { stream, body } = exchange;
-  const length = stream ? `${counted(stream.events, "event")} in ${stream.bytes} B` : `${body.length} B`;
-  return `answered ${status} with ${length}`;
+function wellSaid(answer: Answer): string {
+  const { stream, head } = answer;
+  const length = stream
+    ? `${counted(stream.events, "event")} in ${stream.bytes} B`
+    : `${answer.bytes().length} B`;
+  return `answered ${head.status} with ${length}`;
 }

@@ -1,7 +1,7 @@
 /** An answer that comes as a stream of events. */
 
 import { counted } from "../exchange/json-value.ts";
-import type { StreamMeasures, StreamRead } from "../exchange/stream.ts";
+import type { StreamMeasures } from "../exchange/stream.ts";
 import type { Answer } from "./answer.ts";
 import { hasNoContent } from "./classify.ts";
 import { type Judge, judgement, type Remark } from "./judging.ts";
@@ -10,13 +10,8 @@ import { type Reader, reader } from "./reader.ts";
 /** Nothing where no stream began. */
 export const STREAM: Reader<StreamMeasures> = reader("stream", ({ answer }) => answer.observation.stream);
 
-function streamOf({ exchange }: Answer): StreamRead | undefined {
-  return exchange.kind === "answered" ? exchange.stream : undefined;
-}
-
 /** What is wrong with a stream, whatever its events say; undefined for nothing. */
-export function flawOf(answer: Answer): string | undefined {
-  const stream = streamOf(answer);
+export function flawOf({ stream }: Answer): string | undefined {
   if (stream === undefined) return undefined;
   const { end, events, bytes, first } = stream;
   if (events === 0) return `no event came in its ${bytes} B`;
@@ -27,8 +22,7 @@ export function flawOf(answer: Answer): string | undefined {
 }
 
 /** The events of a stream may speak of limits and keys: only what came in their place, or ended them, is about us. */
-export function saysOfLimits(answer: Answer): boolean {
-  const stream = streamOf(answer);
+export function saysOfLimits({ stream }: Answer): boolean {
   return stream === undefined || stream.events === 0 || stream.end === "error";
 }
 
