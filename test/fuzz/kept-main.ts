@@ -94,6 +94,7 @@ function life(): unknown {
       from: "up",
       to: poll.outcome.kind === "ok" ? "up" : "down",
       atMs: clock.wallNow(),
+      poll,
     });
     const advice = ADVICE.of(poll.said);
     if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);

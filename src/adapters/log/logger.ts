@@ -4,7 +4,6 @@ import { LOG_BYTES_A_MINUTE } from "../../core/exchange/bounds.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import { formatMoney } from "../../core/config/price.ts";
-import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
 import { rowOf } from "../../core/exchange/reasons.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
@@ -69,7 +68,7 @@ export class LogRecorder implements Recorder {
   readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
-  #lastPoll: Poll | undefined;
+  #wasPolled = false;
   #loggedEnd = "";
   /** By name, in how many answers in a row. */
   readonly #unreadable = new Map<string, number>();
@@ -128,7 +127,7 @@ export class LogRecorder implements Recorder {
       this.#log.debug({ upstream: this.#upstream, ...fields }, "slot skipped");
     } else {
       // A healthy start waits too, as nobody knows what was sent before it.
-      const isStart = cause === "budget" && this.#lastPoll === undefined;
+      const isStart = cause === "budget" && !this.#wasPolled;
       const detail = cause === "quota" ? this.#usedUp(budget) : undefined;
       this.#write(
         "info",
@@ -141,8 +140,7 @@ export class LogRecorder implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    // It stays until the next one, and what the answer says may be long.
-    this.#lastPoll = { ...poll, excerpt: undefined, said: undefined };
+    this.#wasPolled = true;
     this.#announced(poll);
     this.#valuesRead(poll);
     this.#charged(poll);
@@ -216,9 +214,9 @@ export class LogRecorder implements Recorder {
     this.#write("warn", { ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
   }
 
-  #healthChanged({ from, to }: HealthChange): void {
+  #healthChanged({ from, to, poll: last }: Extract<PollEvent, { kind: "health_changed" }>): void {
     // It becomes unknown because polls are missing: the last poll is not the cause.
-    const poll = to === "unknown" ? undefined : this.#lastPoll;
+    const poll = to === "unknown" ? undefined : last;
     const side = poll && rowOf(poll.outcome.reason)?.verdict.side;
     const fields = { from, to, ...(side && { side }), ...(poll && pollFields(poll)) };
     this.#write(to === "up" ? "info" : "warn", fields, "health changed");

@@ -85,8 +85,8 @@ export type PollEvent =
    * then is the poll counted, so that nothing has to be taken back: it, and the time that it watched.
    */
   | { readonly kind: "judged"; readonly poll: Poll; readonly watchedMs: number }
-  /** Follows the `polled` that caused it, if one did. */
-  | ({ readonly kind: "health_changed" } & HealthChange)
+  /** Follows the `polled` that caused it, if one did: `poll`. */
+  | ({ readonly kind: "health_changed"; readonly poll?: Poll | undefined } & HealthChange)
   /** It left the config. A poll that is in flight still ends. */
   | { readonly kind: "unwatched" };
 

@@ -287,14 +287,12 @@ export class Poller {
     }
     const { clock, ledger } = this.#parts;
     const endedMs = clock.now();
-    const { confirmsInMs, looksAgainInMs } = this.#fold({
-      kind: "polled",
-      outcome: poll.outcome,
-      isDegraded: poll.degraded,
-      isConfirmed,
-      sentMs: endedMs - poll.durationMs,
-      endedMs,
-    });
+    const sentMs = endedMs - poll.durationMs;
+    const { outcome, degraded: isDegraded } = poll;
+    const { confirmsInMs, looksAgainInMs } = this.#fold(
+      { kind: "polled", outcome, isDegraded, isConfirmed, sentMs, endedMs },
+      poll,
+    );
     // Whoever refused us and said when is not asked before: the first slot after that confirms.
     const furtherInMs = confirmsInMs ?? looksAgainInMs;
     if (furtherInMs === undefined || this.#isStopped || this.#isPaused()) return;
@@ -393,7 +391,7 @@ export class Poller {
   }
 
   /** Returns when a further poll is wanted. */
-  #fold(event: HealthEvent): HealthFold {
+  #fold(event: HealthEvent, poll?: Poll): HealthFold {
     const from = this.#health.state;
     const { confirm: polls, confirmOverMs: overMs } = this.#upstream;
     const fold = foldHealth(this.#health, event, { polls, overMs });
@@ -405,6 +403,7 @@ export class Poller {
         from,
         to: health.state,
         atMs: this.#parts.clock.wallNow(),
+        poll,
       });
     }
     return fold;

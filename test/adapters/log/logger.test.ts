@@ -84,18 +84,16 @@ test("a terminal is sent no control characters, and no colours where they are no
 test("a change of state tells from what to what, why, and by which poll", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recordPoll(
-    recorder,
-    samplePoll({
-      id: "poll-7",
-      outcome: { kind: "failed", reason: "server_error" },
-      head: { status: 503, headers: [{ name: "x-not-shown", bytes: 15 }] },
-      phasesMs: { dns: 1.23456, wait: 20 },
-      durationMs: 21.239,
-      detail: "503, expected 200",
-    }),
-  );
-  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+  const poll = samplePoll({
+    id: "poll-7",
+    outcome: { kind: "failed", reason: "server_error" },
+    head: { status: 503, headers: [{ name: "x-not-shown", bytes: 15 }] },
+    phasesMs: { dns: 1.23456, wait: 20 },
+    durationMs: 21.239,
+    detail: "503, expected 200",
+  });
+  recordPoll(recorder, poll);
+  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0, poll });
   expect(told()).toEqual([
     {
       level: "warn",
@@ -118,16 +116,18 @@ test("a change of state tells from what to what, why, and by which poll", () => 
 test("recovery is news, but no warning", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recordPoll(recorder, samplePoll());
-  recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0 });
+  const poll = samplePoll();
+  recordPoll(recorder, poll);
+  recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0, poll });
   expect(told()).toMatchObject([{ level: "info", from: "down", to: "up", status: 200 }]);
 });
 
 test("a state that is unknown for want of polls is not blamed on the last one", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recordPoll(recorder, samplePoll());
-  recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0 });
+  const poll = samplePoll();
+  recordPoll(recorder, poll);
+  recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0, poll });
   expect(told()).toHaveLength(1);
   expect(told()[0]).toMatchObject({ level: "warn", to: "unknown" });
   expect(told()[0]).not.toHaveProperty("poll");
@@ -198,16 +198,14 @@ test("headers, excerpts and reason phrases of an answer reach no log, and a wild
   const { log, lines } = listen("debug");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
   const secret = "test-key-in-an-answer";
-  recordPoll(
-    recorder,
-    samplePoll({
-      outcome: { kind: "failed", reason: "invalid_body" },
-      head: { status: 200, headers: [{ name: secret, bytes: 1 }] },
-      excerpt: secret,
-      detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
-    }),
-  );
-  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+  const poll = samplePoll({
+    outcome: { kind: "failed", reason: "invalid_body" },
+    head: { status: 200, headers: [{ name: secret, bytes: 1 }] },
+    excerpt: secret,
+    detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
+  });
+  recordPoll(recorder, poll);
+  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0, poll });
   const text = lines.join("");
   expect(text).not.toContain(secret);
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -327,14 +325,12 @@ test("what the provider's support asks for is in the line of a change of health"
       { name: "x-request-id", bytes: 8, value: "req_7f3a" },
       { name: "date", bytes: 29 },
     ];
-    recordPoll(
-      recorder,
-      samplePoll({
-        outcome: { kind: "failed", reason: "server_error" },
-        head: { status: 500, headers },
-      }),
-    );
-    recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+    const poll = samplePoll({
+      outcome: { kind: "failed", reason: "server_error" },
+      head: { status: 500, headers },
+    });
+    recordPoll(recorder, poll);
+    recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0, poll });
   });
   expect(line).toContain('"requestIds":"x-request-id: req_7f3a"');
 });
@@ -351,7 +347,7 @@ test("of one upstream at most so many bytes are logged in a minute, and what is 
   const flap = (times: number): void => {
     for (let turn = 0; turn < times; turn += 1) {
       recorder.record({ kind: "polled", poll });
-      recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+      recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0, poll });
     }
   };
   flap(1_000);
