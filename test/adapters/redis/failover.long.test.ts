@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { uptime } from "node:os";
-import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { Redis } from "../../../src/adapters/redis/connection.ts";
@@ -99,9 +98,6 @@ test.skipIf(REDIS_SERVER === undefined)(
     const master = stack.use(await RedisServer.start("--repl-diskless-sync-delay", "0"));
     stack.use(await RedisServer.start("--replicaof", "127.0.0.1", String(master.port)));
     const sentinel = stack.use(await RedisServer.startSentinel("mymaster", master.port));
-    const client = createClient({ socket: { host: "127.0.0.1", port: sentinel.port } });
-    await client.connect();
-    stack.defer(() => client.destroy());
     const nodes = {
       kind: "sentinel",
       master: "mymaster",
@@ -121,7 +117,7 @@ test.skipIf(REDIS_SERVER === undefined)(
           // Where the replica is not ready, or too slow, a failover is refused or given up.
           if (performance.now() - askedAtMs > FAILOVER_MS) {
             askedAtMs = performance.now();
-            void client.sendCommand(["SENTINEL", "FAILOVER", "mymaster"]).catch(() => {});
+            void sentinel.failOver("mymaster").catch(() => {});
           }
           return register.read().catch(() => before);
         },
