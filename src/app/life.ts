@@ -104,6 +104,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     pauses,
     notifier: notify.notifier,
     before: left,
+    looksOf: (upstream) => reload.proof.looksAgain.get(upstream) ?? 0,
     stopping: ended.signal,
   });
   let drained: Promise<void> | undefined;

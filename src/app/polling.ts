@@ -46,6 +46,8 @@ export type PollingParts = TransportParts & {
   readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
   /** The leader before this one left how it saw those upstreams that were not well, at that time. Wall clock. */
   readonly before?: { readonly atMs: number; readonly seen: ReadonlyMap<string, SeenBefore> } | undefined;
+  /** Of the config that runs: how often an upstream may be looked at again between two slots, while it is down. */
+  readonly looksOf?: (upstream: string) => number;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
   readonly onBug: (error: unknown) => void;
@@ -86,7 +88,7 @@ export class AppPolling implements AsyncDisposable {
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
     this.#seenBefore = new Map(parts.before?.seen);
-    const { clock, ledger, pauses, log, store, onBug } = parts;
+    const { clock, ledger, pauses, log, looksOf, store, onBug } = parts;
     const configured = new Set(config.upstreams.map(({ name }) => name));
     // What left the config while nothing ran goes as by a reload, with the first `apply`.
     for (const name of store?.inAnIncident ?? []) {
@@ -105,6 +107,7 @@ export class AppPolling implements AsyncDisposable {
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
       healthOf: (upstream) => this.#healthBefore(upstream),
       judgingOf,
+      ...(looksOf && { looksOf }),
       judgeLarge: this.#largeAnswers.judge,
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,

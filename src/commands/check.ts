@@ -52,7 +52,7 @@ export async function check(options: CheckOptions): Promise<number> {
     const loading = await load(file, { environment, resolve, withKeys: others.length > 0 });
     const deployment = deploymentOf(file, loading);
     const shared = deployment === undefined ? [] : alsoElsewhere(deployment, deployments);
-    deployments.push(...(deployment === undefined ? [] : [deployment]));
+    if (deployment !== undefined) deployments.push(deployment);
     const faults = shared.map((message) => ({ file, line: 1, column: 1, message }));
     if (!json && index > 0) out("\n");
     reports.push(reportOf(file, loading, faults, options));
@@ -88,7 +88,7 @@ function reportOf(
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
   const requests = isLoaded ? loading.requests : [];
-  const told = isLoaded ? toldDown(loading.config) : [];
+  const told = isLoaded ? toldDown(loading.config, loading.proof) : [];
   const outWarnings = (some: readonly Fault[]): void => {
     for (const warning of some) out(`\nwarning: ${formatFault(warning)}\n`);
   };

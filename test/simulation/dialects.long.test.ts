@@ -1,6 +1,7 @@
 import { judgingOf } from "../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
+import { looksAgain } from "../../src/core/proof/looking-again.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
@@ -84,6 +85,7 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
   const rates = [{ requests, perMs: MINUTE_MS, label: "1m" }];
   const config = sampleConfig({ budgets: [sampleBudget({ rates })], upstreams });
   const recorders: StoryRecorder[] = [];
+  const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
     ledger: new LocalLedger(config, clock),
@@ -94,6 +96,7 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
       return recorder;
     },
     judgingOf,
+    looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

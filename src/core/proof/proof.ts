@@ -8,12 +8,15 @@ import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
 import { type Finding, crowdedWarning, faultsOf, priceFaults, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
+import { looksAgain } from "./looking-again.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
   /** By upstream: how late after its slot a poll may end. */
   readonly latenessMs: ReadonlyMap<string, number>;
+  /** By upstream: how often it may be looked at again between two slots, while it is down. */
+  readonly looksAgain: ReadonlyMap<string, number>;
   /** Why the config must be refused. */
   readonly faults: readonly Finding[];
   readonly warnings: readonly Finding[];
@@ -37,6 +40,7 @@ export function prove(config: Watched): Proof {
   return {
     budgets,
     latenessMs: new Map(config.upstreams.map((upstream) => [upstream.name, latenessOf(upstream)])),
+    looksAgain: looksAgain(config),
     faults,
     warnings,
   };

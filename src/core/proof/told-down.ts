@@ -3,7 +3,7 @@
 import type { Budget, Upstream } from "../config/config.ts";
 import { leaseRatesOf, paceGapMs } from "../budget/leases.ts";
 import type { Watched } from "./crowding.ts";
-import { looksAgain } from "./looking-again.ts";
+import type { Proof } from "./proof.ts";
 
 export type ToldDown = {
   readonly upstream: string;
@@ -17,8 +17,10 @@ export type ToldDown = {
   readonly overWithinMs: number;
 };
 
-export function toldDown({ budgets, upstreams }: Watched): readonly ToldDown[] {
-  const looks = looksAgain({ budgets, upstreams });
+export function toldDown(
+  { budgets, upstreams }: Watched,
+  { looksAgain: looks }: Pick<Proof, "looksAgain">,
+): readonly ToldDown[] {
   const gaps = new Map(budgets.map((budget) => [budget.name, gapOf(budget)]));
   return upstreams.map((upstream) => {
     const gapMs = Math.max(0, ...upstream.budgets.map((budget) => gaps.get(budget) ?? 0));

@@ -1,5 +1,5 @@
 import type { Config, Upstream } from "../../core/config/config.ts";
-import { looksAgain, mayBePolledBetweenSlots } from "../../core/proof/looking-again.ts";
+import { mayBePolledBetweenSlots } from "../../core/proof/looking-again.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
 import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
@@ -13,7 +13,7 @@ const DRAIN_AT_MOST_MS = 10_000;
 
 export type SupervisorParts = Omit<
   PollerParts,
-  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits" | "looksOf"
+  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits"
 > & {
   readonly triggers: Triggers;
   /** The same recorder for the same upstream, across reloads. */
@@ -39,7 +39,6 @@ export class Supervisor {
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
   readonly #resourceLimits = new ResourceLimits();
-  #looks: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -52,7 +51,6 @@ export class Supervisor {
 
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
-    this.#looks = looksAgain(config);
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     for (const [name, poller] of this.#pollers) {
       if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
@@ -104,7 +102,6 @@ export class Supervisor {
       recorder: this.#parts.recorderOf(upstream),
       health: this.#parts.healthOf?.(upstream.name),
       resourceLimits: this.#resourceLimits,
-      looksOf: (name) => this.#looks.get(name) ?? 0,
     });
     this.#pollers.set(upstream.name, poller);
     return poller;

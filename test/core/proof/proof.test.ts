@@ -76,6 +76,7 @@ describe("a plan that fits", () => {
     const proof = prove({ budgets: [budget()], upstreams: [upstream()] });
     expect(proof).toEqual({
       latenessMs: new Map([["a", 130_000]]),
+      looksAgain: new Map(),
       faults: [],
       warnings: [],
       budgets: [

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { toldDownTable } from "../../../src/commands/proof-table.ts";
+import { prove } from "../../../src/core/proof/proof.ts";
 import { toldDown } from "../../../src/core/proof/told-down.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
@@ -16,7 +17,8 @@ test.each([
   "an outage is known after the first poll and those that confirm it: %s",
   (_, confirm, overMs, earliest, latest) => {
     const upstream = sampleUpstream({ confirm, confirmOverMs: overMs, timeoutMs: 10_000 });
-    const told = toldDown({ budgets: [BUDGET], upstreams: [upstream] });
+    const config = { budgets: [BUDGET], upstreams: [upstream] };
+    const told = toldDown(config, prove(config));
     const known = { earliestMs: earliest, latestMs: latest, looksAgain: 0, overWithinMs: 15_000 };
     expect(told).toEqual([{ upstream: upstream.name, ...known }]);
   },
@@ -24,7 +26,8 @@ test.each([
 
 test("its end is known by the next slot, and of a slow schedule by looks between its slots", () => {
   const upstream = sampleUpstream({ schedule: sampleSchedule(600_000) });
-  const [told] = toldDown({ budgets: [BUDGET], upstreams: [upstream] });
+  const config = { budgets: [BUDGET], upstreams: [upstream] };
+  const [told] = toldDown(config, prove(config));
   expect(told).toMatchObject({ looksAgain: 16, overWithinMs: 600_000 });
   expect(told === undefined ? "" : toldDownTable([told])).toContain(
     "10m, sooner by 16 looks between two slots  email",

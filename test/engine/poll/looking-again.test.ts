@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { judgingOf } from "../../../src/app/judging.ts";
+import { looksAgain } from "../../../src/core/proof/looking-again.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
@@ -54,6 +55,7 @@ async function watched(
     return found;
   };
   const config = sampleConfig({ budgets, upstreams });
+  const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
     ledger: new LocalLedger(config, clock),
@@ -66,6 +68,7 @@ async function watched(
       },
     }),
     judgingOf,
+    looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

@@ -1,3 +1,4 @@
+import { looksAgain } from "../../../src/core/proof/looking-again.ts";
 import { judgingOf } from "../../../src/app/judging.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
@@ -30,6 +31,7 @@ export class Life {
   readonly tallies: Map<string, Tally> = new Map();
   readonly #parts: LifeParts;
   readonly #ledger: LocalLedger;
+  #looks: ReadonlyMap<string, number>;
   readonly #supervisor: Supervisor;
   readonly #lines = new Map<string, Fairness>();
   #setup: Setup;
@@ -45,6 +47,7 @@ export class Life {
     this.clock = clock;
     this.heard = new Heard(setup, parts.worldNowMs());
     const config = configOf(setup);
+    this.#looks = looksAgain(config);
     this.#ledger = new LocalLedger(config, clock);
     this.#supervisor = new Supervisor({
       clock,
@@ -52,6 +55,7 @@ export class Life {
       triggers: virtualTriggers(clock),
       recorderOf: ({ name }) => this.tallyOf(name),
       judgingOf,
+      looksOf: (name) => this.#looks.get(name) ?? 0,
       nextPollId: () => String((this.#polls += 1)),
       onBug: (error) => {
         if (!(error instanceof WeatherBug)) parts.onViolation("bug", String(error));
@@ -76,6 +80,7 @@ export class Life {
     this.heard.reload(setup, this.#parts.worldNowMs());
     for (const line of this.#lines.values()) line.clear();
     const config = configOf(setup);
+    this.#looks = looksAgain(config);
     this.#ledger.change(config);
     this.#supervisor.apply(
       config,

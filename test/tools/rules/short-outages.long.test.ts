@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { rulesText } from "../../../tools/rules/rules.ts";
+import { looksAgain } from "../../../src/core/proof/looking-again.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { PollEvent } from "../../../src/core/poll/ports.ts";
@@ -62,6 +63,7 @@ async function seen(
   const budgets = upstreams.map(({ name }) => sampleBudget({ name }));
   const config = sampleConfig({ budgets, upstreams });
   const changes = new Map<string, Change[]>(upstreams.map(({ name }) => [name, []]));
+  const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
     ledger: new LocalLedger(config, clock),
@@ -73,6 +75,7 @@ async function seen(
       },
     }),
     judgingOf,
+    looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;
