@@ -1,32 +1,141 @@
 import { defineConfig, type OxlintConfig } from "oxlint";
 
 /**
- * The order of the house: arrows point down only. Each list goes from the ground up; what stands in one line does not
- * know its neighbours. A room may import itself and the rooms below it; `.` is the files that stand in the floor's own
- * folder.
+ * The kernel, from the ground up: what stands in one line does not know its neighbours. A room imports itself and the
+ * rooms below it, and nothing else: no package, no Node.js, no clock.
  */
-const CORE: readonly (readonly string[])[] = [
+const KERNEL: readonly (readonly string[])[] = [
   ["text", "time"],
-  ["exchange", "schedule", "lead"],
-  ["config", "advice", "answer"],
-  ["refusal"],
+  ["exchange", "schedule"],
+  ["config"],
   ["poll"],
   ["budget"],
   ["metrics"],
-  ["proof", "status"],
-  ["notify"],
-  ["history"],
-  ["report"],
+  ["polling"],
 ];
 
-/** These know `core`, `files` and packages, and not each other: they meet in `app`. */
+/** These know the kernel, `platform` and packages, and each the rooms below it of its own; `.` is its own folder. */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  files: [["."]],
-  adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
-  config: [["read", "contract"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
-  engine: [["poll", "receivers"], ["notify"]],
-  http: [["guards", "page"], ["routes"], ["server"]],
+  platform: [["."]],
+  proof: [["."]],
+  exposition: [["."]],
+  transport: [["dns", "secrets"], ["."]],
+  config: [["read"], ["keys"], ["schema"], ["check"], ["web"], ["."]],
+  http: [["guards"], ["routes"], ["server"]],
 };
+
+/** A floor that knows another one. */
+const FLOORS_BELOW: Readonly<Record<string, readonly string[]>> = { config: ["proof"] };
+
+/** What a feature cannot be without. Whoever is on no right side can be taken away. */
+const FEATURES: Readonly<Record<string, readonly string[]>> = {
+  announcements: [],
+  auth: ["hints"],
+  badges: ["page", "status"],
+  expect: [],
+  fleet: ["state", "history"],
+  hints: [],
+  history: [],
+  log: [],
+  money: ["quota"],
+  notify: ["status"],
+  page: ["status"],
+  quota: ["hints", "history"],
+  refusals: ["hints"],
+  report: ["status", "history", "state", "page"],
+  state: ["history"],
+  status: ["history"],
+  streams: [],
+  values: ["history"],
+};
+
+/** Arrows that are still to go, from a room to what it may not know. None is added. */
+const STILL: readonly (readonly [from: string, to: string])[] = [
+  ["config/check", "features/auth"],
+  ["config/check", "features/expect"],
+  ["config/read", "features/expect"],
+  ["config/schema", "features/auth"],
+  ["config/schema", "features/expect"],
+  ["config/schema", "features/fleet"],
+  ["config/schema", "features/money"],
+  ["config/schema", "features/notify"],
+  ["config/schema", "features/report"],
+  ["config/schema", "features/streams"],
+  ["config/schema", "features/values"],
+  ["features/auth", "app"],
+  ["features/auth", "features/status"],
+  ["features/expect", "features/streams"],
+  ["features/fleet", "app"],
+  ["features/fleet", "features/auth"],
+  ["features/fleet", "features/quota"],
+  ["features/fleet", "features/status"],
+  ["features/hints", "features/refusals"],
+  ["features/history", "features/announcements"],
+  ["features/history", "features/hints"],
+  ["features/history", "features/money"],
+  ["features/history", "features/notify"],
+  ["features/history", "features/quota"],
+  ["features/history", "features/status"],
+  ["features/history", "features/values"],
+  ["features/log", "features/announcements"],
+  ["features/log", "features/money"],
+  ["features/log", "features/values"],
+  ["features/money", "features/values"],
+  ["features/notify", "app"],
+  ["features/notify", "commands"],
+  ["features/notify", "features/auth"],
+  ["features/notify", "features/hints"],
+  ["features/notify", "features/history"],
+  ["features/notify", "features/values"],
+  ["features/page", "features/announcements"],
+  ["features/page", "features/values"],
+  ["features/quota", "commands"],
+  ["features/quota", "features/money"],
+  ["features/quota", "features/state"],
+  ["features/quota", "features/values"],
+  ["features/refusals", "features/streams"],
+  ["features/report", "commands"],
+  ["features/report", "features/money"],
+  ["features/state", "features/hints"],
+  ["features/state", "features/money"],
+  ["features/state", "features/notify"],
+  ["features/state", "features/quota"],
+  ["features/state", "features/status"],
+  ["features/state", "features/values"],
+  ["features/status", "features/announcements"],
+  ["features/status", "features/hints"],
+  ["features/status", "features/money"],
+  ["features/status", "features/quota"],
+  ["features/status", "features/values"],
+  ["features/streams", "features/expect"],
+  ["features/values", "features/expect"],
+  ["http/routes", "exposition"],
+  ["http/routes", "features/badges"],
+  ["http/routes", "features/page"],
+  ["http/routes", "features/report"],
+  ["http/routes", "features/status"],
+  ["kernel/budget", "features/auth"],
+  ["kernel/budget", "features/hints"],
+  ["kernel/budget", "features/quota"],
+  ["kernel/config", "features/money"],
+  ["kernel/config", "features/streams"],
+  ["kernel/exchange", "features/streams"],
+  ["kernel/metrics", "exposition"],
+  ["kernel/metrics", "features/announcements"],
+  ["kernel/metrics", "features/hints"],
+  ["kernel/metrics", "features/money"],
+  ["kernel/metrics", "features/streams"],
+  ["kernel/metrics", "features/values"],
+  ["kernel/poll", "features/hints"],
+  ["kernel/poll", "features/streams"],
+  ["kernel/polling", "features/auth"],
+  ["kernel/polling", "features/hints"],
+  ["kernel/polling", "features/money"],
+  ["kernel/polling", "proof"],
+  ["proof", "features/auth"],
+  ["proof", "features/money"],
+  ["transport", "features/streams"],
+];
 
 const IMPURE_GLOBALS: readonly string[] = [
   "Date",
@@ -40,6 +149,23 @@ const IMPURE_GLOBALS: readonly string[] = [
   "fetch",
   "Buffer",
   "crypto",
+];
+
+/** What decides, outside of the kernel: without a clock, a timer or the network. */
+const PURE: readonly string[] = [
+  "proof",
+  "features/announcements",
+  "features/fleet/lead",
+  "features/hints",
+  "features/history",
+  "features/money",
+  "features/notify/plan",
+  "features/quota",
+  "features/refusals",
+  "features/report",
+  "features/status",
+  "features/streams",
+  "features/values",
 ];
 
 type Override = NonNullable<OxlintConfig["overrides"]>[number];
@@ -58,13 +184,17 @@ function* roomsOf(levels: readonly (readonly string[])[]): Generator<readonly [s
   }
 }
 
-function coreRoom(room: string, below: readonly string[]): Override {
-  const allowed = ["./*.ts", ...below.map((other) => `../${other}/*.ts`)];
+const stillFrom = (room: string): readonly string[] =>
+  STILL.filter(([from]) => from === room).map(([, to]) => `!**/${to}/**`);
+
+function kernelRoom(room: string, below: readonly string[]): Override {
+  const allowed = ["./*.ts", ...below.map((other) => `../${other}/*.ts`)].map((path) => `!${path}`);
   return {
-    files: [`src/core/${room}/**`],
-    rules: noImports("core imports nothing but the rooms of core below it.", [
+    files: [`src/kernel/${room}/**`],
+    rules: noImports("the kernel imports nothing but its own rooms below.", [
       "*",
-      ...allowed.map((path) => `!${path}`),
+      ...allowed,
+      ...stillFrom(`kernel/${room}`),
     ]),
   };
 }
@@ -76,40 +206,59 @@ function floorRoom(floor: string, room: string, below: readonly string[]): Overr
     if (other === ".") return "../*.ts";
     return isGround ? `./${other}/*.ts` : `../${other}/*.ts`;
   });
-  const allowed = ["./*.ts", `${up}core/*/*.ts`, `${up}files/*.ts`, ...siblings];
+  const others = (FLOORS_BELOW[floor] ?? []).map((other) => `${up}${other}/*.ts`);
+  const allowed = ["./*.ts", `${up}kernel/*/*.ts`, `${up}platform/*.ts`, ...siblings, ...others];
   return {
     files: [isGround ? `src/${floor}/*` : `src/${floor}/${room}/**`],
-    rules: noImports("a floor imports core, files, itself and the rooms below; floors meet in app.", [
+    rules: noImports("a floor imports the kernel, platform, itself and its rooms below.", [
       ".*/**",
       ...allowed.map((path) => `!${path}`),
+      ...stillFrom(isGround ? floor : `${floor}/${room}`),
     ]),
   };
 }
 
+function featureFolder(feature: string, known: readonly string[]): Override {
+  const still = new Set(STILL.filter(([from]) => from === `features/${feature}`).map(([, to]) => to));
+  const strangers = Object.keys(FEATURES).filter((other) => other !== feature && !known.includes(other));
+  const floors = ["app", "commands", "simulator"].filter((floor) => !still.has(floor));
+  const features = strangers.filter((other) => !still.has(`features/${other}`));
+  return {
+    files: [`src/features/${feature}/**`],
+    rules: noImports("a feature imports what it cannot be without, and the floors below.", [
+      ...[...floors, ...features].map((folder) => `**/${folder}/**`),
+      "**/main.ts",
+    ]),
+  };
+}
+
+const IMPURE: Rules = {
+  "eslint/no-restricted-globals": ["error", ...IMPURE_GLOBALS],
+  "eslint/no-restricted-properties": [
+    "error",
+    { object: "Math", property: "random" },
+    { object: "Date", property: "now" },
+  ],
+};
+
 const HOUSE: readonly Override[] = [
   {
-    files: ["src/core/**"],
-    rules: {
-      ...noImports("core is rooms: no file stands in it directly.", ["*"]),
-      "eslint/no-restricted-globals": ["error", ...IMPURE_GLOBALS],
-      "eslint/no-restricted-properties": [
-        "error",
-        { object: "Math", property: "random" },
-        { object: "Date", property: "now" },
-      ],
-    },
+    files: ["src/kernel/**"],
+    rules: { ...noImports("the kernel is rooms: no file stands in it directly.", ["*"]), ...IMPURE },
   },
+  { files: PURE.map((folder) => `src/${folder}/**`), rules: IMPURE },
   {
     // `Date.UTC` and `Date.parse` are pure: the calendar is made of them here, and nowhere else.
-    files: ["src/core/time/**"],
+    files: ["src/kernel/time/**"],
     rules: {
       "eslint/no-restricted-globals": ["error", ...IMPURE_GLOBALS.filter((name) => name !== "Date")],
     },
   },
-  ...[...roomsOf(CORE)].map(([room, below]) => coreRoom(room, below)),
+  ...[...roomsOf(KERNEL)].map(([room, below]) => kernelRoom(room, below)),
   ...Object.entries(FLOORS).flatMap(([floor, levels]) =>
     [...roomsOf(levels)].map(([room, below]) => floorRoom(floor, room, below)),
   ),
+  ...Object.entries(FEATURES).map(([feature, known]) => featureFolder(feature, known)),
   {
     files: ["src/simulator/**"],
     rules: noImports("the simulator judges the rest of the house, so it imports none of it.", ["../**"]),

@@ -54,8 +54,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "transport-bundled-long",
           isolate: false,
-          include: ["test/adapters/undici/*.test.ts"],
-          exclude: ["test/adapters/undici/faults.test.ts"],
+          include: ["test/transport/*.test.ts"],
+          exclude: ["test/transport/faults.test.ts"],
         },
       },
       {

@@ -6,8 +6,8 @@
 
 import { judgingOf } from "../src/app/judging.ts";
 import { readFileSync } from "node:fs";
-import type { Headers } from "../src/core/exchange/exchange.ts";
-import { judge } from "../src/engine/poll/poll-once.ts";
+import type { Headers } from "../src/kernel/exchange/exchange.ts";
+import { judge } from "../src/kernel/polling/poll-once.ts";
 import { answered, observed, samplePollTimes, sampleUpstream } from "../test/support/samples.ts";
 
 const LONGEST_BYTES = 4_096;

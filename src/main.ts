@@ -5,11 +5,11 @@ import type { ExplainCommand } from "./commands/explain.ts";
 import type { LinkOptions } from "./commands/links.ts";
 import type { CommandIo } from "./commands/loading.ts";
 import type { ProbeCommand } from "./commands/probe.ts";
-import type { QuotaOptions, Used } from "./commands/quota.ts";
-import type { ReportOptions } from "./commands/report.ts";
+import type { QuotaOptions, Used } from "./features/quota/command.ts";
+import type { ReportOptions } from "./features/report/command.ts";
 import type { Shape } from "./commands/shape.ts";
-import { messageOf } from "./core/text/escape.ts";
-import type { Address } from "./core/config/config.ts";
+import { messageOf } from "./kernel/text/escape.ts";
+import type { Address } from "./kernel/config/config.ts";
 import { parseListen } from "./config/keys/listen.ts";
 import { VERSION_LINE } from "./version.ts";
 
@@ -110,7 +110,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .addOption(listenOption())
     .action(async ({ config, listen }: ConfigOption & ListenOption) => {
       const { run } = await import("./commands/run.ts");
-      const { createLogger } = await import("./adapters/log/logger.ts");
+      const { createLogger } = await import("./features/log/logger.ts");
       const log = createLogger({ level: "info" });
       exit(await run({ configPath: config, listen, environment, withdraw, log, events: process, err }), true);
     });
@@ -148,7 +148,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       const { test, dryRun } = options;
       if (test === undefined && dryRun === undefined)
         program.error("error: notify needs --test or --dry-run", { exitCode: WRONG_USAGE });
-      const { notify } = await import("./commands/notify.ts");
+      const { notify } = await import("./features/notify/command.ts");
       const which = dryRun ?? test;
       const name = typeof which === "string" ? which : undefined;
       exit(await notify({ ...withIo(options), name, isDry: dryRun !== undefined }));
@@ -160,7 +160,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
         .makeOptionMandatory(),
     )
     .action(async (budget: string, options: Said<QuotaOptions>) => {
-      const { quota } = await import("./commands/quota.ts");
+      const { quota } = await import("./features/quota/command.ts");
       exit(await quota({ ...withIo(options), budget }));
     });
   configured("report", "write what was seen of each upstream in a month, as evidence for its provider")
@@ -175,7 +175,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       [],
     )
     .action(async (options: Said<ReportOptions>) => {
-      const { report } = await import("./commands/report.ts");
+      const { report } = await import("./features/report/command.ts");
       exit(await report(withIo(options)));
     });
   configured("rules", "print Prometheus rules for this config: recordings and alerts")

@@ -2,9 +2,9 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { SKIP_CAUSES, SKIPS } from "../src/core/exchange/outcome.ts";
-import { REASON_NAMES, REASONS } from "../src/core/exchange/reasons.ts";
-import { CLOSED_LABELS, type Metric, METRICS } from "../src/core/metrics/catalogue.ts";
+import { SKIP_CAUSES, SKIPS } from "../src/kernel/exchange/outcome.ts";
+import { REASON_NAMES, REASONS } from "../src/kernel/exchange/reasons.ts";
+import { CLOSED_LABELS, type Metric, METRICS } from "../src/kernel/metrics/catalogue.ts";
 
 const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefined])[] = [
   ["Of each upstream", "upstream"],
@@ -36,7 +36,7 @@ export function metricsPage(): string {
   });
   return `# Metrics
 
-<!-- Written by \`node tools/docs-metrics.ts\` from src/core/metrics/catalogue.ts: change it there. -->
+<!-- Written by \`node tools/docs-metrics.ts\` from src/kernel/metrics/catalogue.ts: change it there. -->
 
 What \`GET /metrics\` shows. Each upstream is read in one go, so for every upstream, at every scrape,
 \`slots = polls + in flight + skipped\`, and the reasons of an outcome add up to it:

@@ -1,6 +1,6 @@
 /**
  * Makes small random changes in copies of the sources, one at a time, and tells which of them no test sees:
- * `npm run mutants -- --per-folder 9 --seed 1`. `--quick-only` leaves the long tests out, `--folder core/budget` takes
+ * `npm run mutants -- --per-folder 9 --seed 1`. `--quick-only` leaves the long tests out, `--folder kernel/budget` takes
  * that folder alone, `--jobs 2` runs two at a time. It fails below `--quick` and `--all` percent.
  */
 

@@ -35,7 +35,7 @@ export function codeLines(path: string, text: string): number {
   return count;
 }
 
-/** `src/core/budget`, `src/app`, `test`: as CONTRIBUTING.md calls them. */
+/** `src/kernel/budget`, `src/app`, `test`: as CONTRIBUTING.md calls them. */
 export function roomOf(path: string): string {
   const folders = path.split("/").slice(0, -1);
   return folders[0] === "src" ? folders.slice(0, 3).join("/") : (folders[0] ?? "");

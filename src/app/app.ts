@@ -1,8 +1,8 @@
-import { systemClock } from "../adapters/clock.ts";
-import { openStateStore } from "../adapters/sqlite/store.ts";
+import { systemClock } from "../platform/clock.ts";
+import { openStateStore } from "../features/state/store.ts";
 import type { App, AppOptions } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
-import type { Opened } from "../core/config/opened.ts";
+import type { Opened } from "../kernel/config/opened.ts";
 import { load } from "../config/load.ts";
 import { secretVariables } from "../config/read/secrets.ts";
 

@@ -1,11 +1,11 @@
-import { askOnce, Thread } from "../adapters/thread.ts";
-import { systemClock } from "../adapters/clock.ts";
-import { openStateStore } from "../adapters/sqlite/store.ts";
-import type { Logger } from "../adapters/log/logger.ts";
-import { NameResolver } from "../adapters/dns/name-resolver.ts";
-import { scrape } from "../adapters/metrics/metrics.ts";
-import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { AppFleet } from "./fleet.ts";
+import { askOnce, Thread } from "../platform/thread.ts";
+import { systemClock } from "../platform/clock.ts";
+import { openStateStore } from "../features/state/store.ts";
+import type { Logger } from "../features/log/logger.ts";
+import { NameResolver } from "../transport/dns/name-resolver.ts";
+import { scrape } from "../exposition/metrics.ts";
+import type { KnownKeys } from "../transport/secrets/known-keys.ts";
+import type { AppFleet } from "../features/fleet/fleet.ts";
 import { createLife, type Life } from "./life.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { quietMoment } from "./quiet-moment.ts";
@@ -13,14 +13,14 @@ import { AppReload, type LoadedConfig } from "./reload.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "./views.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
-import type { Address, Config } from "../core/config/config.ts";
-import type { Opened } from "../core/config/opened.ts";
-import type { StateStore } from "../core/history/state.ts";
-import type { Reign } from "../core/lead/reign.ts";
-import { reportedOf } from "../core/report/report.ts";
-import { stackOf } from "../core/text/escape.ts";
-import type { Clock } from "../core/time/clock.ts";
-import { MINUTE_MS } from "../core/time/duration.ts";
+import type { Address, Config } from "../kernel/config/config.ts";
+import type { Opened } from "../kernel/config/opened.ts";
+import type { StateStore } from "../features/history/state.ts";
+import type { Reign } from "../features/fleet/lead/reign.ts";
+import { reportedOf } from "../features/report/report.ts";
+import { stackOf } from "../kernel/text/escape.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+import { MINUTE_MS } from "../kernel/time/duration.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
 import type { ReloadResult, RoutesDeps } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
@@ -83,7 +83,7 @@ export async function build(
   } else {
     // It was opened to see that it can be: each reign reads it anew.
     await firstStore?.close();
-    const { openFleet } = await import("./fleet.ts");
+    const { openFleet } = await import("../features/fleet/fleet.ts");
     const inTurn = (act: () => Promise<unknown>): void => void reload.exclusively(act).catch(onBug);
     const lead = async (reign: Reign): Promise<void> => {
       const store = await openAgain(reload.config, log);
@@ -217,7 +217,7 @@ function reportFrom({ clock, reload }: ViewSources): RoutesDeps["report"] {
     const reported = all.filter(({ name }) => wanted.has(name)).map(reportedOf);
     const paths = state === undefined ? [] : [state.path];
     const question = { paths, upstreams: reported, asked, format, nowMs: clock.wallNow() };
-    return askOnce("report", new URL("./report-worker.ts", import.meta.url), question);
+    return askOnce("report", new URL("../features/report/worker.ts", import.meta.url), question);
   };
 }
 

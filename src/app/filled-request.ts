@@ -1,10 +1,10 @@
-import type { Payload } from "../adapters/undici/request.ts";
+import type { Payload } from "../transport/request.ts";
 import { type Environment, interpolate } from "../config/read/interpolate.ts";
 import { variablesInRequest } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
-import type { RequestBody, Upstream } from "../core/config/config.ts";
-import type { Opened } from "../core/config/opened.ts";
-import { isList, isObject } from "../core/text/json.ts";
+import type { RequestBody, Upstream } from "../kernel/config/config.ts";
+import type { Opened } from "../kernel/config/opened.ts";
+import { isList, isObject } from "../kernel/text/json.ts";
 
 type FilledRequest = {
   readonly url: string;

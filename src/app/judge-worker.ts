@@ -1,10 +1,10 @@
 import { parentPort } from "node:worker_threads";
-import { SecretFinder } from "../adapters/secrets/finder.ts";
-import { decodeBody } from "../adapters/undici/decode.ts";
-import { type Exchange, headerValue } from "../core/exchange/exchange.ts";
-import { lazyChecks } from "../config/checks.ts";
-import { oneLine } from "../core/text/escape.ts";
-import { judge } from "../engine/poll/poll-once.ts";
+import { SecretFinder } from "../transport/secrets/finder.ts";
+import { decodeBody } from "../transport/decode.ts";
+import { type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
+import { lazyChecks } from "../features/expect/lazy-checks.ts";
+import { oneLine } from "../kernel/text/escape.ts";
+import { judge } from "../kernel/polling/poll-once.ts";
 import { judgingOf } from "./judging.ts";
 import type { LargeAnswer } from "./large-answers.ts";
 

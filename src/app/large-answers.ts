@@ -1,11 +1,11 @@
-import { Thread } from "../adapters/thread.ts";
-import type { Upstream } from "../core/config/config.ts";
-import { JUDGING_CPU_MS, JUDGING_HEAP_MIB, MOST_TO_JUDGE } from "../core/exchange/bounds.ts";
-import type { LargeBody, Observation, Unjudged } from "../core/exchange/exchange.ts";
-import { codeOf } from "../core/text/escape.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { Poll } from "../core/poll/poll.ts";
-import { judge, type PollTimes } from "../engine/poll/poll-once.ts";
+import { Thread } from "../platform/thread.ts";
+import type { Upstream } from "../kernel/config/config.ts";
+import { JUDGING_CPU_MS, JUDGING_HEAP_MIB, MOST_TO_JUDGE } from "../kernel/exchange/bounds.ts";
+import type { LargeBody, Observation, Unjudged } from "../kernel/exchange/exchange.ts";
+import { codeOf } from "../kernel/text/escape.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+import type { Poll } from "../kernel/poll/poll.ts";
+import { judge, type PollTimes } from "../kernel/polling/poll-once.ts";
 import { judgingOf } from "./judging.ts";
 
 export type LargeAnswer = {

@@ -1,7 +1,7 @@
-import { askOnce } from "../adapters/thread.ts";
+import { askOnce } from "../platform/thread.ts";
 import { type Loading, unreadable } from "../config/load.ts";
 import type { Environment } from "../config/read/interpolate.ts";
-import { codeOf } from "../core/text/escape.ts";
+import { codeOf } from "../kernel/text/escape.ts";
 
 /** Runs `load` in a thread: polls go on while thousands of upstreams are read, proven and checked. */
 export async function loadInThread(configPath: string, environment: Environment): Promise<Loading> {

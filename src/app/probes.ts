@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { NameResolver } from "../adapters/dns/name-resolver.ts";
-import type { BodyMemory } from "../adapters/undici/body-memory.ts";
-import { openProbe, type ProbeOptions } from "../adapters/undici/probe.ts";
+import type { KnownKeys } from "../transport/secrets/known-keys.ts";
+import type { NameResolver } from "../transport/dns/name-resolver.ts";
+import type { BodyMemory } from "../transport/body-memory.ts";
+import { openProbe, type ProbeOptions } from "../transport/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
-import { type Config, type SecretSource, sourcesOf, type Upstream } from "../core/config/config.ts";
-import { needsChecks } from "../core/poll/assertions.ts";
-import type { Opened, Refused } from "../core/config/opened.ts";
-import type { Log } from "../core/text/log.ts";
-import type { Probe } from "../core/poll/ports.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { UpstreamToken } from "../engine/poll/token-source.ts";
+import { type Config, type SecretSource, sourcesOf, type Upstream } from "../kernel/config/config.ts";
+import { needsChecks } from "../features/expect/assertions.ts";
+import type { Opened, Refused } from "../kernel/config/opened.ts";
+import type { Log } from "../kernel/text/log.ts";
+import type { Probe } from "../kernel/poll/ports.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+import type { UpstreamToken } from "../features/auth/token-source.ts";
 import { filledRequest } from "./filled-request.ts";
 import { USER_AGENT } from "../version.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../kernel/time/clock.ts";
 
 /** With more upstreams than this, some request is in flight at any moment. */
 const FEW_UPSTREAMS = 50;

@@ -4,14 +4,14 @@ import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
-import type { ReloadStatus } from "../core/status/status.ts";
+import type { ReloadStatus } from "../features/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
-import type { Config } from "../core/config/config.ts";
-import type { Proof } from "../core/proof/proof.ts";
-import type { RunningLedger } from "../core/budget/ledger.ts";
-import { changesBetween, type Named, namedTexts } from "../core/text/changes.ts";
+import type { Config } from "../kernel/config/config.ts";
+import type { Proof } from "../proof/proof.ts";
+import type { RunningLedger } from "../kernel/budget/ledger.ts";
+import { changesBetween, type Named, namedTexts } from "../kernel/text/changes.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
-import type { Logger } from "../adapters/log/logger.ts";
+import type { Logger } from "../features/log/logger.ts";
 
 export type ReloadParts = TransportParts & {
   readonly configPath: string;

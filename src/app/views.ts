@@ -1,31 +1,31 @@
-import type { AppFleet } from "./fleet.ts";
+import type { AppFleet } from "../features/fleet/fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
-import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
-import { WHY } from "../core/budget/concern.ts";
-import type { RunningLedger } from "../core/budget/ledger.ts";
-import { quotaBurns } from "../core/budget/quota-forecast.ts";
-import type { QuotaKey } from "../core/budget/quota.ts";
-import type { Budget, Config } from "../core/config/config.ts";
-import { UNITS_OF_MONEY } from "../core/config/price.ts";
-import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
-import type { StateStore } from "../core/history/state.ts";
+import { type QuotaForecast, type QuotaName, worstBurn } from "../features/values/credit.ts";
+import { WHY } from "../features/hints/concern.ts";
+import type { RunningLedger } from "../kernel/budget/ledger.ts";
+import { quotaBurns } from "../features/quota/quota-forecast.ts";
+import type { QuotaKey } from "../features/quota/quota.ts";
+import type { Budget, Config } from "../kernel/config/config.ts";
+import { UNITS_OF_MONEY } from "../features/money/price.ts";
+import { factsOf, type Polled, summaryOf } from "../features/history/facts.ts";
+import type { StateStore } from "../features/history/state.ts";
 import type {
   BudgetSnapshot,
   MetricsSnapshot,
   QuotaSnapshot,
   UpstreamSnapshot,
-} from "../core/metrics/snapshot.ts";
-import type { QuotaProof } from "../core/proof/numbers.ts";
-import { stalledAtMs } from "../core/proof/proof.ts";
-import { quotaSentence } from "../core/status/credit-sentence.ts";
-import { limitStatusOf } from "../core/status/limit-sentence.ts";
-import { quotaStanding } from "../core/status/quota-status.ts";
-import type { BudgetStatus, Status } from "../core/status/status.ts";
-import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { Notifier } from "../engine/notify/notifier.ts";
-import { DAY_MS } from "../core/time/duration.ts";
+} from "../kernel/metrics/snapshot.ts";
+import type { QuotaProof } from "../proof/numbers.ts";
+import { stalledAtMs } from "../proof/proof.ts";
+import { quotaSentence } from "../features/status/credit-sentence.ts";
+import { limitStatusOf } from "../features/status/limit-sentence.ts";
+import { quotaStanding } from "../features/status/quota-status.ts";
+import type { BudgetStatus, Status } from "../features/status/status.ts";
+import { type Columns, type Range, spanOf } from "../features/status/timeline.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+import type { Notifier } from "../features/notify/notifier.ts";
+import { DAY_MS } from "../kernel/time/duration.ts";
 import { VERSION } from "../version.ts";
 
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */

@@ -1,16 +1,16 @@
-import { headerOf } from "../adapters/sqlite/place.ts";
-import { windowsInFile } from "../adapters/sqlite/reading.ts";
-import type { Config } from "../core/config/config.ts";
-import { counted } from "../core/exchange/json-value.ts";
-import { UNREADABLE } from "../files/mark.ts";
-import { learnedSentence } from "../core/status/limit-sentence.ts";
+import { headerOf } from "../features/state/place.ts";
+import { windowsInFile } from "../features/state/reading.ts";
+import type { Config } from "../kernel/config/config.ts";
+import { counted } from "../kernel/exchange/json-value.ts";
+import { UNREADABLE } from "../platform/mark.ts";
+import { learnedSentence } from "../features/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load, type Loading, type RequestLine } from "../config/load.ts";
-import { alsoElsewhere, type Deployment } from "../core/proof/deployments.ts";
-import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
-import type { BudgetProof } from "../core/proof/numbers.ts";
+import { alsoElsewhere, type Deployment } from "../proof/deployments.ts";
+import { costsOf, unsafeSendings } from "../proof/sendings.ts";
+import type { BudgetProof } from "../proof/numbers.ts";
 import type { CommandIo } from "./loading.ts";
-import { type ToldDown, toldDown } from "../core/proof/told-down.ts";
+import { type ToldDown, toldDown } from "../proof/told-down.ts";
 import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
 
 export type CheckOptions = CommandIo & {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { createLogger } from "../adapters/log/logger.ts";
-import type { Address } from "../core/config/config.ts";
+import { createLogger } from "../features/log/logger.ts";
+import type { Address } from "../kernel/config/config.ts";
 import type { App } from "../app/build.ts";
 import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
 import { describeScript } from "../simulator/timeline.ts";

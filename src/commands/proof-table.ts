@@ -1,13 +1,13 @@
 import type { RequestLine } from "../config/load.ts";
-import { formatPercentage } from "../core/text/percent.ts";
-import { formatUnits } from "../core/config/price.ts";
-import { counted } from "../core/exchange/json-value.ts";
-import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
-import type { Proof } from "../core/proof/proof.ts";
-import type { ToldDown } from "../core/proof/told-down.ts";
-import { listing } from "../core/text/listing.ts";
-import { inThousands } from "../core/text/thousands.ts";
-import { formatDuration } from "../core/time/duration.ts";
+import { formatPercentage } from "../kernel/text/percent.ts";
+import { formatUnits } from "../features/money/price.ts";
+import { counted } from "../kernel/exchange/json-value.ts";
+import type { BudgetProof, Demand, QuotaProof, RateProof } from "../proof/numbers.ts";
+import type { Proof } from "../proof/proof.ts";
+import type { ToldDown } from "../proof/told-down.ts";
+import { listing } from "../kernel/text/listing.ts";
+import { inThousands } from "../kernel/text/thousands.ts";
+import { formatDuration } from "../kernel/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
 export function proofTable({ budgets }: Pick<Proof, "budgets">): string {

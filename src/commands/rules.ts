@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { LINK_LABEL, type Upstream, type Web } from "../core/config/config.ts";
-import { escapeText } from "../core/text/escape.ts";
+import { LINK_LABEL, type Upstream, type Web } from "../kernel/config/config.ts";
+import { escapeText } from "../kernel/text/escape.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { AS_SHIPPED, faultsOfShape, optionsOf, quoted, type Shape, shaped } from "./shape.ts";

@@ -1,11 +1,11 @@
-import { collectStartGarbage } from "../adapters/collect-garbage.ts";
+import { collectStartGarbage } from "../platform/collect-garbage.ts";
 import { url as debuggerUrl } from "node:inspector";
-import { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import { systemClock } from "../adapters/clock.ts";
+import { KnownKeys } from "../transport/secrets/known-keys.ts";
+import { systemClock } from "../platform/clock.ts";
 import { startApp } from "../app/app.ts";
 import type { App, AppOptions } from "../app/build.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
-import { stackOf } from "../core/text/escape.ts";
+import { stackOf } from "../kernel/text/escape.ts";
 
 type Ending = "SIGTERM" | "SIGINT";
 

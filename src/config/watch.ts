@@ -1,6 +1,6 @@
-import type { Clock } from "../core/time/clock.ts";
-import { type Marks, UNREADABLE, digestOf, hasChanged, markOf } from "../files/mark.ts";
-import { readRegularFile } from "../files/regular-file.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+import { type Marks, UNREADABLE, digestOf, hasChanged, markOf } from "../platform/mark.ts";
+import { readRegularFile } from "../platform/regular-file.ts";
 
 /** What came of the last reload, whoever asked for it; or of the start. */
 export type LastReload = {

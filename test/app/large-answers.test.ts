@@ -1,14 +1,14 @@
-import type { Poll } from "../../src/core/poll/poll.ts";
-import { ADVICE } from "../../src/core/advice/advice.ts";
+import type { Poll } from "../../src/kernel/poll/poll.ts";
+import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { judgingOf } from "../../src/app/judging.ts";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/adapters/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { LargeAnswers } from "../../src/app/large-answers.ts";
-import { MOST_JSON_MARKS } from "../../src/core/exchange/bounds.ts";
-import type { BodyAssertion, Upstream } from "../../src/core/config/config.ts";
-import type { Observation } from "../../src/core/exchange/exchange.ts";
-import { judge } from "../../src/engine/poll/poll-once.ts";
+import { MOST_JSON_MARKS } from "../../src/kernel/exchange/bounds.ts";
+import type { BodyAssertion, Upstream } from "../../src/kernel/config/config.ts";
+import type { Observation } from "../../src/kernel/exchange/exchange.ts";
+import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 

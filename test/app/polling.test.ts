@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
-import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
+import { NameResolver } from "../../src/transport/dns/name-resolver.ts";
+import { KnownKeys } from "../../src/transport/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { closeProbes } from "../../src/app/probes.ts";
-import { Quotas } from "../../src/core/budget/quotas.ts";
-import type { Budget, Upstream } from "../../src/core/config/config.ts";
-import { UpstreamPauses } from "../../src/core/budget/pauses.ts";
-import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
-import type { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
-import { outcomeOf } from "../../src/core/exchange/outcome.ts";
-import type { SeenBefore } from "../../src/core/history/incidents.ts";
-import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
-import type { Probe } from "../../src/core/poll/ports.ts";
-import { type Incident, pollStatusOf } from "../../src/core/status/status.ts";
+import { Quotas } from "../../src/features/quota/quotas.ts";
+import type { Budget, Upstream } from "../../src/kernel/config/config.ts";
+import { UpstreamPauses } from "../../src/kernel/budget/pauses.ts";
+import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import type { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
+import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
+import type { SeenBefore } from "../../src/features/history/incidents.ts";
+import type { RestoredUpstream, StateStore } from "../../src/features/history/state.ts";
+import type { Probe } from "../../src/kernel/poll/ports.ts";
+import { type Incident, pollStatusOf } from "../../src/features/status/status.ts";
 import {
   sampleAdvice,
   sampleBudget,
@@ -21,7 +21,7 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../support/samples.ts";
-import { restoredOf, StateBench, TIMEOUT } from "../adapters/sqlite/bench.ts";
+import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AppReload, type ReloadParts } from "../../src/app/reload.ts";
-import { createLogger } from "../../src/adapters/log/logger.ts";
+import { createLogger } from "../../src/features/log/logger.ts";
 import { ConfigDirectory, loaded, withUpstream } from "../config/config-file.ts";
 import { eventually } from "../support/eventually.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../src/adapters/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
-import { expose } from "../../src/core/metrics/exposition.ts";
-import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
-import { worstBurn } from "../../src/core/answer/credit.ts";
-import type { Config, Upstream } from "../../src/core/config/config.ts";
-import { History } from "../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
-import type { ColumnsQuestion } from "../../src/core/history/state.ts";
-import { LAST_HOUR, RANGES } from "../../src/core/status/timeline.ts";
-import { UNKNOWN_HEALTH } from "../../src/core/poll/health.ts";
-import { prove } from "../../src/core/proof/proof.ts";
+import { expose } from "../../src/exposition/exposition.ts";
+import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { worstBurn } from "../../src/features/values/credit.ts";
+import type { Config, Upstream } from "../../src/kernel/config/config.ts";
+import { History } from "../../src/features/history/history.ts";
+import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
+import type { ColumnsQuestion } from "../../src/features/history/state.ts";
+import { LAST_HOUR, RANGES } from "../../src/features/status/timeline.ts";
+import { UNKNOWN_HEALTH } from "../../src/kernel/poll/health.ts";
+import { prove } from "../../src/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
 import {
   sampleAdvice,
@@ -23,7 +23,7 @@ import {
 } from "../support/samples.ts";
 import { timersAtOnce } from "../support/virtual/stopped-time.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
-import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
+import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 
 const UPSTREAMS = 1_000;
 const POLLS = 20;

@@ -6,12 +6,12 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { systemClock } from "../../src/adapters/clock.ts";
-import { openStateStore } from "../../src/adapters/sqlite/store.ts";
-import { NOTHING_HELD } from "../../src/core/budget/record.ts";
-import type { StateStore } from "../../src/core/history/state.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openStateStore } from "../../src/features/state/store.ts";
+import { NOTHING_HELD } from "../../src/features/hints/record.ts";
+import type { StateStore } from "../../src/features/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
-import { adviceIn } from "../../src/engine/poll/advice-in.ts";
+import { adviceIn } from "../../src/features/hints/advice-in.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 
 let folder: string;

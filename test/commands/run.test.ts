@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createLogger } from "../../src/adapters/log/logger.ts";
+import { createLogger } from "../../src/features/log/logger.ts";
 import { run } from "../../src/commands/run.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";
 

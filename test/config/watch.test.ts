@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import type { Clock } from "../../src/core/time/clock.ts";
-import { UNREADABLE, digestOf, marksOf } from "../../src/files/mark.ts";
+import type { Clock } from "../../src/kernel/time/clock.ts";
+import { UNREADABLE, digestOf, marksOf } from "../../src/platform/mark.ts";
 import { ConfigWatch, type LastReload } from "../../src/config/watch.ts";
 import { VirtualClock, settle } from "../support/virtual/clock.ts";
 import { ConfigDirectory } from "./config-file.ts";

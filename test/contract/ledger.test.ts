@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Budget, Config } from "../../src/core/config/config.ts";
-import type { Lease } from "../../src/core/budget/ledger.ts";
+import type { Budget, Config } from "../../src/kernel/config/config.ts";
+import type { Lease } from "../../src/kernel/budget/ledger.ts";
 import { leaderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { expect, test } from "vitest";
-import { readJson } from "../../src/core/exchange/json-body.ts";
-import { factsOfAnswer, recognise } from "../../src/core/refusal/recognise.ts";
-import { type Rule, RULES } from "../../src/core/refusal/rules.ts";
+import { readJson } from "../../src/kernel/exchange/json-body.ts";
+import { factsOfAnswer, recognise } from "../../src/features/refusals/recognise.ts";
+import { type Rule, RULES } from "../../src/features/refusals/rules.ts";
 import { entriesOf, meaningsOf, type RefusalEntry } from "./entries.ts";
 
 const MOST_WRONG = 0.08;

@@ -1,8 +1,8 @@
 /** What Pacewatch tells of an answer of the corpus. */
 
 import { judgingOf } from "../../src/app/judging.ts";
-import { ADVICE } from "../../src/core/advice/advice.ts";
-import { judge } from "../../src/engine/poll/poll-once.ts";
+import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 import type { RefusalEntry } from "./entries.ts";
 

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
-import type { Advice } from "../../src/core/advice/advice.ts";
-import { adviceIn } from "../../src/engine/poll/advice-in.ts";
-import type { Headers } from "../../src/core/exchange/exchange.ts";
+import type { Advice } from "../../src/features/hints/fields/advice.ts";
+import { adviceIn } from "../../src/features/hints/advice-in.ts";
+import type { Headers } from "../../src/kernel/exchange/exchange.ts";
 import { mutated, pieces } from "./mutate.ts";
 import { promise, type Target, within } from "./target.ts";
-import { limitsOf } from "../../src/core/advice/limits.ts";
+import { limitsOf } from "../../src/features/hints/fields/limits.ts";
 
 export type HeaderCase = { readonly status: number; readonly wallNowMs: number; readonly text: string };
 

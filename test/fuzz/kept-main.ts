@@ -5,17 +5,17 @@
 
 import { setFlagsFromString, getHeapSnapshot } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { LogRecorder } from "../../src/adapters/log/logger.ts";
-import { StateBuffer } from "../../src/adapters/sqlite/buffer.ts";
-import { StateRecorder } from "../../src/adapters/sqlite/recorder.ts";
-import { JournaledLedger } from "../../src/core/budget/journaled-ledger.ts";
-import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
-import { ADVICE } from "../../src/core/advice/advice.ts";
-import { limitFieldOf } from "../../src/core/advice/field-name.ts";
-import { cut } from "../../src/core/refusal/words.ts";
-import { SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
-import { History } from "../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
+import { LogRecorder } from "../../src/features/log/logger.ts";
+import { StateBuffer } from "../../src/features/state/buffer.ts";
+import { StateRecorder } from "../../src/features/state/recorder.ts";
+import { JournaledLedger } from "../../src/features/quota/journaled-ledger.ts";
+import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { limitFieldOf } from "../../src/features/hints/fields/field-name.ts";
+import { cut } from "../../src/features/refusals/words.ts";
+import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
+import { History } from "../../src/features/history/history.ts";
+import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { sampleConfig, sampleUpstream } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { type Answer, meet } from "./worst-answers.ts";

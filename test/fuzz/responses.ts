@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
-import type { Poll } from "../../src/core/poll/poll.ts";
+import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { briefly, type Behaviour } from "../support/behaviours/behaviour.ts";
 import { meet } from "../support/behaviours/meet.ts";
 import { serving } from "../support/behaviours/stage.ts";

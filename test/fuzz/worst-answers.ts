@@ -1,13 +1,13 @@
 import { judgingOf } from "../../src/app/judging.ts";
-import type { Poll } from "../../src/core/poll/poll.ts";
+import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { SecretFinder } from "../../src/adapters/secrets/finder.ts";
-import { decodeBody } from "../../src/adapters/undici/decode.ts";
-import type { Upstream } from "../../src/core/config/config.ts";
-import { HEAD_BYTES, SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
-import { type Exchange, headerValue, type Headers } from "../../src/core/exchange/exchange.ts";
-import { pollStatusOf, type PollStatus } from "../../src/core/status/status.ts";
-import { judge } from "../../src/engine/poll/poll-once.ts";
+import { SecretFinder } from "../../src/transport/secrets/finder.ts";
+import { decodeBody } from "../../src/transport/decode.ts";
+import type { Upstream } from "../../src/kernel/config/config.ts";
+import { HEAD_BYTES, SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
+import { type Exchange, headerValue, type Headers } from "../../src/kernel/exchange/exchange.ts";
+import { pollStatusOf, type PollStatus } from "../../src/features/status/status.ts";
+import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
 
 type ShapeName = "list" | "deep" | "error" | "page" | "keys" | "text";

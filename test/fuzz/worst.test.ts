@@ -1,6 +1,6 @@
-import { ADVICE } from "../../src/core/advice/advice.ts";
+import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { expect, test, vi } from "vitest";
-import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/core/exchange/bounds.ts";
+import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/kernel/exchange/bounds.ts";
 import { answerOf, meet, type Recipe } from "./worst-answers.ts";
 
 /** The worst that `npm run fuzz -- --worst` found, by time and by what is kept. Work is counted here, as time is not ours. */

@@ -1,7 +1,7 @@
 /** Searches for the answer that costs the polling thread the most: `npm run fuzz -- --worst --seconds 600`. */
 
-import { ADVICE } from "../../src/core/advice/advice.ts";
-import { ANNOUNCEMENT } from "../../src/core/poll/announcement.ts";
+import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { ANNOUNCEMENT } from "../../src/features/announcements/announcement.ts";
 import {
   answerOf,
   type HeaderRecipe,

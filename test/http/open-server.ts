@@ -1,7 +1,7 @@
 import { opened } from "../support/opened.ts";
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../src/adapters/clock.ts";
-import { Thread } from "../../src/adapters/thread.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { Thread } from "../../src/platform/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
 import { sampleRoutesDeps } from "../support/samples.ts";
 

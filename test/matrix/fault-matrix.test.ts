@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { REASON_NAMES, REASONS } from "../../src/core/exchange/reasons.ts";
+import { REASON_NAMES, REASONS } from "../../src/kernel/exchange/reasons.ts";
 import { BEHAVIOURS } from "../support/behaviours/catalogue.ts";
 import { meet, meetingOf, sayingOf } from "../support/behaviours/meet.ts";
 import { startNeighbour, type Neighbour } from "./neighbour.ts";
@@ -19,7 +19,7 @@ afterAll(async () => {
 test("every way in which a poll can fail or be throttled is met", () => {
   const met = new Set(BEHAVIOURS.map(({ meets }) => meets));
   // What one poll of one upstream does not show: no token, no network, a process that stood still or has no memory left.
-  // The ends of a stream are in test/adapters/undici/stream.test.ts.
+  // The ends of a stream are in test/transport/stream.test.ts.
   const told = new Set(["auth", "offline", "suspended", "memory", "stream"]);
   const meetable = REASON_NAMES.filter((reason) => !told.has(reason));
   const meetings = meetable.map((reason) => `${REASONS[reason].outcome} ${reason}`);

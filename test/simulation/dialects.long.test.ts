@@ -1,9 +1,9 @@
 import { judgingOf } from "../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
-import { looksAgain } from "../../src/core/proof/looking-again.ts";
-import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
-import { Supervisor } from "../../src/engine/poll/supervisor.ts";
+import { looksAgain } from "../../src/proof/looking-again.ts";
+import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { Supervisor } from "../../src/kernel/polling/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
 import { DIALECT_NAMES, speak } from "../support/dialects.ts";
 import { HEALTHY } from "../../src/simulator/faults.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { prove } from "../../src/core/proof/proof.ts";
-import { slotsOf } from "../../src/core/schedule/schedule.ts";
+import { prove } from "../../src/proof/proof.ts";
+import { slotsOf } from "../../src/kernel/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
 import type { Scenario } from "./world/scenario.ts";

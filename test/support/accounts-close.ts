@@ -1,4 +1,4 @@
-import type { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import type { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
 
 /** Every slot is accounted for: it is waiting, in flight, polled or skipped. */
 export function accountsClose(accounts: UpstreamAccounts): boolean {

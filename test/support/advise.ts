@@ -1,7 +1,7 @@
 import { judgingOf } from "../../src/app/judging.ts";
-import { ADVICE, type Advice } from "../../src/core/advice/advice.ts";
-import type { AnswerHead, Headers } from "../../src/core/exchange/exchange.ts";
-import { judgeAnswer } from "../../src/core/poll/judging.ts";
+import { ADVICE, type Advice } from "../../src/features/hints/fields/advice.ts";
+import type { AnswerHead, Headers } from "../../src/kernel/exchange/exchange.ts";
+import { judgeAnswer } from "../../src/kernel/poll/judging.ts";
 import { answerOf } from "./judged.ts";
 
 /** What an answer asks of us, all in all. */

@@ -1,6 +1,6 @@
-import type { Observation } from "../../src/core/exchange/exchange.ts";
-import type { Poll } from "../../src/core/poll/poll.ts";
-import type { PollEvent, Probe, Recorder } from "../../src/core/poll/ports.ts";
+import type { Observation } from "../../src/kernel/exchange/exchange.ts";
+import type { Poll } from "../../src/kernel/poll/poll.ts";
+import type { PollEvent, Probe, Recorder } from "../../src/kernel/poll/ports.ts";
 import type { VirtualClock } from "./virtual/clock.ts";
 
 /** Answers what it is told to, after as long as it is told to; counts what was sent. */

@@ -1,11 +1,11 @@
 import { judgingOf } from "../../src/app/judging.ts";
-import type { ToldByHeaders } from "../../src/core/advice/advice.ts";
-import type { Expectation } from "../../src/core/config/config.ts";
-import type { Exchange, WithoutKeys } from "../../src/core/exchange/exchange.ts";
-import { Answer } from "../../src/core/poll/answer.ts";
-import type { Checks } from "../../src/core/poll/checks.ts";
-import { judgeAnswer, type Judged } from "../../src/core/poll/judging.ts";
-import { refusalsBy } from "../../src/core/poll/refusals.ts";
+import type { ToldByHeaders } from "../../src/features/hints/fields/advice.ts";
+import type { Expectation } from "../../src/kernel/config/config.ts";
+import type { Exchange, WithoutKeys } from "../../src/kernel/exchange/exchange.ts";
+import { Answer } from "../../src/kernel/poll/answer.ts";
+import type { Checks } from "../../src/features/expect/checks.ts";
+import { judgeAnswer, type Judged } from "../../src/kernel/poll/judging.ts";
+import { refusalsBy } from "../../src/features/refusals/judging.ts";
 
 export function answerOf(
   exchange: Exchange,

@@ -1,7 +1,7 @@
-import { coldStartOfBudget } from "../../src/core/budget/leases.ts";
-import { LocalLedger, uncountedMsOf } from "../../src/core/budget/local-ledger.ts";
-import type { RunningLedger } from "../../src/core/budget/ledger.ts";
-import type { Config } from "../../src/core/config/config.ts";
+import { coldStartOfBudget } from "../../src/kernel/budget/leases.ts";
+import { LocalLedger, uncountedMsOf } from "../../src/kernel/budget/local-ledger.ts";
+import type { RunningLedger } from "../../src/kernel/budget/ledger.ts";
+import type { Config } from "../../src/kernel/config/config.ts";
 import { VirtualClock } from "./virtual/clock.ts";
 
 /** A ledger of some kind, and time that passes only when told to. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { systemClock } from "../../src/adapters/clock.ts";
-import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
-import type { Names } from "../../src/adapters/undici/route.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { NameResolver } from "../../src/transport/dns/name-resolver.ts";
+import type { Names } from "../../src/transport/route.ts";
 
 export const systemNames: Names = new NameResolver({ clock: systemClock });
 

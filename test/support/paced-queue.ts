@@ -1,4 +1,4 @@
-import { Leases, type LeaseRate, paceGapMs } from "../../src/core/budget/leases.ts";
+import { Leases, type LeaseRate, paceGapMs } from "../../src/kernel/budget/leases.ts";
 import { takeLease } from "./take-lease.ts";
 
 /** One upstream of a paced queue; every slot's poll fails, and so do all confirmations but the last. */

@@ -1,27 +1,27 @@
-import { availabilityOf } from "../../src/core/status/availability.ts";
-import type { Announcement } from "../../src/core/poll/announcement.ts";
-import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
-import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
-import type { Advice } from "../../src/core/advice/advice.ts";
-import type { AdvertisedLimit } from "../../src/core/advice/limits.ts";
-import type { Price } from "../../src/core/config/price.ts";
-import type { QuotaRow } from "../../src/core/budget/quota.ts";
-import type { Note } from "../../src/core/budget/journal.ts";
-import type { Budget, Config, LockRedis, Upstream, Value } from "../../src/core/config/config.ts";
-import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
-import type { Stream } from "../../src/core/exchange/stream.ts";
-import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import { availabilityOf } from "../../src/features/status/availability.ts";
+import type { Announcement } from "../../src/features/announcements/announcement.ts";
+import { BURN_WINDOWS } from "../../src/features/values/credit.ts";
+import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/kernel/poll/ports.ts";
+import type { Advice } from "../../src/features/hints/fields/advice.ts";
+import type { AdvertisedLimit } from "../../src/features/hints/fields/limits.ts";
+import type { Price } from "../../src/features/money/price.ts";
+import type { QuotaRow } from "../../src/features/quota/quota.ts";
+import type { Note } from "../../src/features/quota/journal.ts";
+import type { Budget, Config, LockRedis, Upstream, Value } from "../../src/kernel/config/config.ts";
+import { type Exchange, type Observation, PHASES } from "../../src/kernel/exchange/exchange.ts";
+import type { Stream } from "../../src/features/streams/stream.ts";
+import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
 import type {
   BudgetSnapshot,
   FleetSnapshot,
   MetricsSnapshot,
   UpstreamSnapshot,
   ValueSnapshot,
-} from "../../src/core/metrics/snapshot.ts";
-import type { CountedBucket } from "../../src/core/status/timeline.ts";
-import type { History } from "../../src/core/history/history.ts";
-import type { Poll } from "../../src/core/poll/poll.ts";
-import { scheduleCron, scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
+} from "../../src/kernel/metrics/snapshot.ts";
+import type { CountedBucket } from "../../src/features/status/timeline.ts";
+import type { History } from "../../src/features/history/history.ts";
+import type { Poll } from "../../src/kernel/poll/poll.ts";
+import { scheduleCron, scheduleEvery, type Schedule } from "../../src/kernel/schedule/schedule.ts";
 import {
   type FleetStatus,
   type BudgetStatus,
@@ -31,10 +31,10 @@ import {
   type ShownPoint,
   type Status,
   type UpstreamFacts,
-} from "../../src/core/status/status.ts";
-import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
-import type { PollOfColumn } from "../../src/core/status/timeline.ts";
-import type { PollTimes } from "../../src/engine/poll/poll-once.ts";
+} from "../../src/features/status/status.ts";
+import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
+import type { PollOfColumn } from "../../src/features/status/timeline.ts";
+import type { PollTimes } from "../../src/kernel/polling/poll-once.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
 /**

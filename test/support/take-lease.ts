@@ -1,4 +1,4 @@
-import type { Leases } from "../../src/core/budget/leases.ts";
+import type { Leases } from "../../src/kernel/budget/leases.ts";
 
 /** Grants at once, or tells when to ask again. */
 export function takeLease(

@@ -21,14 +21,14 @@ let root: string;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "pacewatch-size-test-"));
-  for (const folder of ["src/core/time", "src/app/deep/er", "test/core"]) {
+  for (const folder of ["src/kernel/time", "src/app/deep/er", "test/kernel"]) {
     await mkdir(join(root, folder), { recursive: true });
   }
   await writeFile(join(root, "src/main.ts"), "a();\n");
-  await writeFile(join(root, "src/core/time/clock.ts"), TYPESCRIPT);
+  await writeFile(join(root, "src/kernel/time/clock.ts"), TYPESCRIPT);
   await writeFile(join(root, "src/app/deep/er/a.ts"), "a();\nb();\n");
   await writeFile(join(root, "src/app/page.html"), "<p>\n");
-  await writeFile(join(root, "test/core/a.test.ts"), "test();\n");
+  await writeFile(join(root, "test/kernel/a.test.ts"), "test();\n");
 });
 
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -43,13 +43,13 @@ test("blanks and comments are no code, and a comment behind code takes nothing f
 test("a room is what the map of the house has", () => {
   expect(roomOf("src/main.ts")).toBe("src");
   expect(roomOf("src/app/build.ts")).toBe("src/app");
-  expect(roomOf("src/adapters/redis/lua/a.lua")).toBe("src/adapters/redis");
-  expect(roomOf("test/core/budget/a.test.ts")).toBe("test");
+  expect(roomOf("src/features/fleet/redis/lua/a.lua")).toBe("src/features/fleet");
+  expect(roomOf("test/kernel/budget/a.test.ts")).toBe("test");
 });
 
 test("every file is in its room, and each of src in the sum", () => {
   expect(Object.fromEntries(sizesOf(root))).toEqual({
-    "src/core/time": 3,
+    "src/kernel/time": 3,
     "src/app/deep": 2,
     src: 6,
     test: 1,
@@ -60,16 +60,16 @@ test("next to another revision each line says how many are more or fewer, a room
   const lines = linesOf(
     sizesOf(root),
     new Map([
-      ["src/core/gone", 4],
-      ["src/core/time", 1],
+      ["src/kernel/gone", 4],
+      ["src/kernel/time", 1],
       ["src", 5],
       ["test", 1],
     ]),
   );
   expect(lines.map((line) => line.split(/ +/))).toEqual([
     ["src/app/deep", "2", "+2"],
-    ["src/core/gone", "0", "-4"],
-    ["src/core/time", "3", "+2"],
+    ["src/kernel/gone", "0", "-4"],
+    ["src/kernel/time", "3", "+2"],
     ["src", "6", "+1"],
     ["test", "1"],
   ]);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { MOST_HEADERS } from "../../src/core/exchange/bounds.ts";
+import { MOST_HEADERS } from "../../src/kernel/exchange/bounds.ts";
 import type { RawUpstream } from "../../test/support/config-folder.ts";
 
 /** What a hostile upstream sends. */

@@ -1,6 +1,6 @@
 import * as common from "@grafana/grafana-foundation-sdk/common";
 import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
-import type { HealthState } from "../../src/core/poll/health.ts";
+import type { HealthState } from "../../src/kernel/poll/health.ts";
 import { UPSTREAM } from "./panel.ts";
 
 /** Grafana draws one number for each upstream, the worse the higher, and shows the word for it. */

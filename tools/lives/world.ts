@@ -19,7 +19,7 @@ import {
   type RawConfig,
   rawUpstream,
 } from "../../test/support/config-folder.ts";
-import { SmallDisk } from "../../test/adapters/sqlite/disks.ts";
+import { SmallDisk } from "../../test/features/state/disks.ts";
 import { type Daemon, launch, startDaemon } from "../../test/support/processes/daemon.ts";
 import { openWallClock, requireFakeTime, type WallClock } from "../../test/support/processes/wall-clock.ts";
 import { CountingUpstream, LIMIT, TIMEOUT_MS } from "./upstream.ts";

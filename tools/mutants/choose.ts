@@ -3,7 +3,7 @@ import { seededRandom } from "../../src/simulator/randomness.ts";
 import { type Site, sitesIn } from "./sites.ts";
 
 export type Mutant = Site & {
-  /** From the root: `src/core/budget/leases.ts`. */
+  /** From the root: `src/kernel/budget/leases.ts`. */
   readonly file: string;
 };
 
@@ -16,7 +16,7 @@ export type Equivalent = {
   readonly why: string;
 };
 
-/** `src/core/budget/leases.ts` is in `core/budget`, `src/app/build.ts` in `app`. */
+/** `src/kernel/budget/leases.ts` is in `kernel/budget`, `src/app/build.ts` in `app`. */
 export function folderOf(file: string): string {
   return file.split("/").slice(1, -1).join("/");
 }

@@ -1,5 +1,5 @@
-import type { Outcome } from "../../src/core/exchange/reasons.ts";
-import { parseDuration } from "../../src/core/time/duration.ts";
+import type { Outcome } from "../../src/kernel/exchange/reasons.ts";
+import { parseDuration } from "../../src/kernel/time/duration.ts";
 import { grown } from "./counted.ts";
 
 type NotOk = Exclude<Outcome, "ok">;

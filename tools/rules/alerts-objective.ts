@@ -1,6 +1,6 @@
-import { BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
-import { WITHIN_LATENCY_SHARE } from "../../src/core/status/availability.ts";
-import { formatDuration } from "../../src/core/time/duration.ts";
+import { BURN_PAIRS, type BurnPair } from "../../src/proof/objective-density.ts";
+import { WITHIN_LATENCY_SHARE } from "../../src/features/status/availability.ts";
+import { formatDuration } from "../../src/kernel/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { failedSlots, MONTH, watchedName } from "./recordings.ts";

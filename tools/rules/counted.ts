@@ -1,4 +1,4 @@
-import { parseDuration } from "../../src/core/time/duration.ts";
+import { parseDuration } from "../../src/kernel/time/duration.ts";
 
 const LEAST_STEP_S = 15;
 const STEPS = 60;

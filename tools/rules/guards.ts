@@ -1,5 +1,5 @@
-import { BEYOND_ONE_SLOT, BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
-import { formatDuration } from "../../src/core/time/duration.ts";
+import { BEYOND_ONE_SLOT, BURN_PAIRS, type BurnPair } from "../../src/proof/objective-density.ts";
+import { formatDuration } from "../../src/kernel/time/duration.ts";
 import { watchedSecondsName } from "./recordings.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";

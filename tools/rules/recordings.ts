@@ -1,5 +1,5 @@
-import { BURN_PAIRS } from "../../src/core/proof/objective-density.ts";
-import { formatDuration, parseDuration } from "../../src/core/time/duration.ts";
+import { BURN_PAIRS } from "../../src/proof/objective-density.ts";
+import { formatDuration, parseDuration } from "../../src/kernel/time/duration.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 

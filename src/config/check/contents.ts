@@ -1,9 +1,9 @@
 /** What a config takes from other files: the JSON Schemas of its assertions, and the bodies that its polls send. */
 
-import type { BodyAssertion, Contract, RequestBody, Upstream } from "../../core/config/config.ts";
-import { digestOf } from "../../files/mark.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
-import { openSchemaReader, type SchemaReading } from "../contract/schema-reader.ts";
+import type { BodyAssertion, Contract, RequestBody, Upstream } from "../../kernel/config/config.ts";
+import { digestOf } from "../../platform/mark.ts";
+import { readRegularFile } from "../../platform/regular-file.ts";
+import { openSchemaReader, type SchemaReading } from "../../features/expect/contract/schema-reader.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
 import type { Fault } from "../read/fault.ts";
 import { nameOfPath } from "../read/wording.ts";

@@ -1,7 +1,7 @@
 /** Keys that are written in the body of a request, where anybody who reads the config could read them. */
 
-import type { Upstream } from "../../core/config/config.ts";
-import { NEVER_LITERAL } from "../auth/source.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
+import { NEVER_LITERAL } from "../../features/auth/kinds/source.ts";
 import { looksLikeSecretHeader, looksLikeSecretParameter } from "../keys/credential-signs.ts";
 import type { Path, Tree } from "../read/tree.ts";
 import { type Complaint, complainOfValue } from "./faults.ts";

@@ -1,5 +1,5 @@
-import type { Budget, Upstream } from "../../core/config/config.ts";
-import { inPart } from "../../core/config/part.ts";
+import type { Budget, Upstream } from "../../kernel/config/config.ts";
+import { inPart } from "../../kernel/config/part.ts";
 import { type Tree, treeAt } from "../read/tree.ts";
 import { budgetSchema } from "../schema/budget.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";

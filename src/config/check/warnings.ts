@@ -1,7 +1,7 @@
-import { type Config, isOneOf, type Receiver, type Upstream } from "../../core/config/config.ts";
-import { Cron } from "../../core/schedule/cron.ts";
-import { slotsOf } from "../../core/schedule/schedule.ts";
-import { formatDuration } from "../../core/time/duration.ts";
+import { type Config, isOneOf, type Receiver, type Upstream } from "../../kernel/config/config.ts";
+import { Cron } from "../../kernel/schedule/cron.ts";
+import { slotsOf } from "../../kernel/schedule/schedule.ts";
+import { formatDuration } from "../../kernel/time/duration.ts";
 import { isCleartext } from "../keys/upstream-url.ts";
 import { variablesIn } from "../read/interpolate.ts";
 import type { Path } from "../read/tree.ts";

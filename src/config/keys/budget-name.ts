@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { isObject } from "../../core/text/json.ts";
-import { listing } from "../../core/text/listing.ts";
+import { isObject } from "../../kernel/text/json.ts";
+import { listing } from "../../kernel/text/listing.ts";
 import { didYouMean } from "../read/wording.ts";
 import { NAME_PATTERN, matching } from "./leaves.ts";
 import { type Rule, noted } from "./notes.ts";

@@ -1,6 +1,6 @@
 /** These look like credentials where none is allowed. Better to refuse one header too many than to keep a key in a file. */
 
-import { wordSet } from "../../core/text/word-set.ts";
+import { wordSet } from "../../kernel/text/word-set.ts";
 
 const SECRET_HEADER =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|(?:^|[-_])(?:api)?keys?$|(?:^|[-_])(?:access|auth|api)[-_]?(?:key|token)|(?:^|[-_])auth$|token|secret|passw|credential|signature/i;

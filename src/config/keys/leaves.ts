@@ -7,8 +7,8 @@ import {
   formatDuration,
   parseAmount,
   parseDuration,
-} from "../../core/time/duration.ts";
-import { isList } from "../../core/text/json.ts";
+} from "../../kernel/time/duration.ts";
+import { isList } from "../../kernel/text/json.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";

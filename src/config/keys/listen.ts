@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { Address } from "../../core/config/config.ts";
+import type { Address } from "../../kernel/config/config.ts";
 
 const ADDRESS = /^(?:\[(?<v6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9.-]*)):(?<port>\d{1,5})$/;
 

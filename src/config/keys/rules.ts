@@ -4,7 +4,7 @@
  */
 
 import type { z } from "zod";
-import { isObject } from "../../core/text/json.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import { type Rule, noted } from "./notes.ts";
 
 export function ruled<Ruled extends z.ZodType>(schema: Ruled, ...rules: readonly Rule[]): Ruled {

@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/text/escape.ts";
+import { escapeText } from "../../kernel/text/escape.ts";
 
 /** Something that is wrong with a config, and where: line and column count from 1. */
 export type Fault = {

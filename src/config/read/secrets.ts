@@ -1,9 +1,9 @@
-import { type Config, type SecretSource, sourcesOf, type Upstream } from "../../core/config/config.ts";
-import type { Opened } from "../../core/config/opened.ts";
-import { percentDecoded } from "../../core/text/percent.ts";
-import { Followed, type Reading } from "../../files/followed.ts";
-import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
-import { sharedWhileUnderWay } from "../../files/shared-work.ts";
+import { type Config, type SecretSource, sourcesOf, type Upstream } from "../../kernel/config/config.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import { percentDecoded } from "../../kernel/text/percent.ts";
+import { Followed, type Reading } from "../../platform/followed.ts";
+import { fileProblem, readRegularFile } from "../../platform/regular-file.ts";
+import { sharedWhileUnderWay } from "../../platform/shared-work.ts";
 import { type Environment, variablesIn } from "./interpolate.ts";
 
 export interface Secret {

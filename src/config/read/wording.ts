@@ -1,6 +1,6 @@
 /** How a config's parts are named and shown in a sentence. What could be a key is never shown. */
 
-import { counted } from "../../core/exchange/json-value.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
 import type { Path, Tree } from "./tree.ts";
 
 const MAX_SHOWN = 60;

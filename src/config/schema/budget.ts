@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import type { Budget, Rate } from "../../core/config/config.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import type { Budget, Rate } from "../../kernel/config/config.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../kernel/time/duration.ts";
 import { decoded, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { priceSchema, quotaSchema, spendSchema } from "./price.ts";
+import { priceSchema, quotaSchema, spendSchema } from "../../features/money/config.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;

@@ -1,7 +1,7 @@
 /** What differs between the upstreams that one template makes. */
 
 import { z } from "zod";
-import { isObject } from "../../core/text/json.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import { filledList, matching } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";

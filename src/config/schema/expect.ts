@@ -4,10 +4,10 @@ import {
   type ExpectedStatus,
   type RefusalRule,
   STATUS_CLASSES,
-} from "../../core/config/config.ts";
-import { LARGEST_BODY_BYTES } from "../../core/exchange/bounds.ts";
-import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
-import { bodyAssertion, headerAssertion } from "./assertion.ts";
+} from "../../kernel/config/config.ts";
+import { LARGEST_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
+import { REFUSAL_MEANINGS } from "../../kernel/exchange/outcome.ts";
+import { bodyAssertion, headerAssertion } from "../../features/expect/config.ts";
 import {
   byteSize,
   filledList,

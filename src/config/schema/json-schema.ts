@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isObject } from "../../core/text/json.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import { configSchema } from "./schema.ts";
 
 /** The config's JSON Schema, for editors, as `config/schema.json` has it. */

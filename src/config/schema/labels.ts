@@ -1,8 +1,8 @@
 /** What people know an upstream by, and where they look: labels of metrics and alerts, links for the page and the alerts. */
 
 import { z } from "zod";
-import { LINK_LABEL } from "../../core/config/config.ts";
-import { wordSet } from "../../core/text/word-set.ts";
+import { LINK_LABEL } from "../../kernel/config/config.ts";
+import { wordSet } from "../../kernel/text/word-set.ts";
 import { checked, matching, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";

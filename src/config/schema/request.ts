@@ -1,7 +1,7 @@
 /** What a poll sends besides its path, headers and key: its method and its body. */
 
 import { z } from "zod";
-import { METHODS, type Method, type RequestBody } from "../../core/config/config.ts";
+import { METHODS, type Method, type RequestBody } from "../../kernel/config/config.ts";
 import { decoded, filePath, flag, oneOf, section } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";

@@ -6,9 +6,9 @@ import {
   type Proxy,
   type Upstream,
   type Value,
-} from "../../core/config/config.ts";
-import type { Price } from "../../core/config/price.ts";
-import { slotsOf } from "../../core/schedule/schedule.ts";
+} from "../../kernel/config/config.ts";
+import type { Price } from "../../features/money/price.ts";
+import { slotsOf } from "../../kernel/schedule/schedule.ts";
 import { mappingOf } from "../keys/rules.ts";
 import { joinTemplate, joinUrl } from "../keys/upstream-url.ts";
 import { bodyOf } from "./request.ts";

@@ -1,10 +1,10 @@
 /** When an upstream is polled. */
 
 import type { z } from "zod";
-import { DAY_MS, parseDuration, SECOND_MS, UNITS_MS } from "../../core/time/duration.ts";
-import { zoneSpans } from "../../core/time/time-zone.ts";
-import { parseCron } from "../../core/schedule/parse-cron.ts";
-import { type Schedule, scheduleCron, scheduleEvery } from "../../core/schedule/schedule.ts";
+import { DAY_MS, parseDuration, SECOND_MS, UNITS_MS } from "../../kernel/time/duration.ts";
+import { zoneSpans } from "../../kernel/time/time-zone.ts";
+import { parseCron } from "../../kernel/schedule/parse-cron.ts";
+import { type Schedule, scheduleCron, scheduleEvery } from "../../kernel/schedule/schedule.ts";
 import { checked, reading } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { amountsPattern, CRON_PATTERN, TIME_ZONE_PATTERN } from "../keys/patterns.ts";

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { type Address, type Config, LOG_LEVELS, type Web } from "../../core/config/config.ts";
+import { type Address, type Config, LOG_LEVELS, type Web } from "../../kernel/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
-import { fleetSchema } from "./fleet.ts";
-import { notifySchema } from "./notify.ts";
+import { fleetSchema } from "../../features/fleet/config.ts";
+import { notifySchema } from "../../features/notify/config.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,

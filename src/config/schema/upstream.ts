@@ -1,8 +1,8 @@
-import type { Confirmation } from "../../core/poll/health.ts";
+import type { Confirmation } from "../../kernel/poll/health.ts";
 import { z } from "zod";
-import type { Proxy, Tls, Upstream } from "../../core/config/config.ts";
-import { authSchema, headersOf } from "../auth/auth.ts";
-import { NEVER_LITERAL } from "../auth/source.ts";
+import type { Proxy, Tls, Upstream } from "../../kernel/config/config.ts";
+import { authSchema, headersOf } from "../../features/auth/kinds/auth.ts";
+import { NEVER_LITERAL } from "../../features/auth/kinds/source.ts";
 import { budgetName } from "../keys/budget-name.ts";
 import {
   HEADER_NAME_PATTERN,
@@ -37,11 +37,11 @@ import { atMostOne, exactlyOne, itemsOf, mappingOf, repeats, ruled } from "../ke
 import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, noBodyOfHead, requestKeys } from "./request.ts";
-import { priceSchema } from "./price.ts";
+import { priceSchema } from "../../features/money/config.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
-import { slaSchema } from "./sla.ts";
-import { streamIsRead, streamSchema } from "./stream.ts";
-import { valuesSchema } from "./values.ts";
+import { slaSchema } from "../../features/report/sla.ts";
+import { streamIsRead, streamSchema } from "../../features/streams/config.ts";
+import { valuesSchema } from "../../features/values/config.ts";
 
 const MAX_TIMEOUT_MS = 60_000;
 /** A model's, a project's and the account's: more have not been met. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Vantage } from "../../core/config/config.ts";
+import type { Vantage } from "../../kernel/config/config.ts";
 import { name, section, wholeNumber } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 

@@ -1,8 +1,8 @@
-import type { Opened } from "../../core/config/opened.ts";
-import type { WebConfig } from "../../core/config/web-config.ts";
-import { type Marks, hasChanged, markOf } from "../../files/mark.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import type { WebConfig } from "../../kernel/config/web-config.ts";
+import { type Marks, hasChanged, markOf } from "../../platform/mark.ts";
 import { formatFault } from "../read/fault.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
+import { readRegularFile } from "../../platform/regular-file.ts";
 
 /** The web config file, which may change while the program runs, as may the certificates that it names. */
 export class WebConfigFile {

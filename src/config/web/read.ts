@@ -1,12 +1,12 @@
 import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { WebConfig, WebTls } from "../../core/config/web-config.ts";
-import { messageOf } from "../../core/text/escape.ts";
+import type { WebConfig, WebTls } from "../../kernel/config/web-config.ts";
+import { messageOf } from "../../kernel/text/escape.ts";
 import { type Complaint, complain, faultsOf, schemaComplaints } from "../check/faults.ts";
 import { checkCertificates, type NamedFile, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
 import { plainOf } from "../check/plain.ts";
 import { type Fault, listed } from "../read/fault.ts";
-import { fileProblem } from "../../files/regular-file.ts";
+import { fileProblem } from "../../platform/regular-file.ts";
 import { type YamlReading, readYaml } from "../read/yaml.ts";
 import { type UnopenedTls, type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { CLIENT_AUTH_TYPES, type WebConfig, type WebTls } from "../../core/config/web-config.ts";
+import { CLIENT_AUTH_TYPES, type WebConfig, type WebTls } from "../../kernel/config/web-config.ts";
 import { filePath, flag, matching, oneOf, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 

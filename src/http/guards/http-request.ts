@@ -1,4 +1,4 @@
-import { percentDecoded } from "../../core/text/percent.ts";
+import { percentDecoded } from "../../kernel/text/percent.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "./guard.ts";
 

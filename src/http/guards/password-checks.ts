@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 import type { PasswordChecker, PasswordQuestion, PasswordVerdict } from "./basic-auth.ts";
 
 /** A thread that runs a module: it starts with the first question, and again with the first after a crash. */

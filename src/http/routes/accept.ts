@@ -1,6 +1,6 @@
 /** What a client accepts, and how much it likes it (RFC 9110, 12.4.2 and 12.5). */
 
-import { FORMATS, type OfferedFormat } from "../../core/metrics/formats.ts";
+import { FORMATS, type OfferedFormat } from "../../exposition/formats.ts";
 
 type Item = {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { PAGE_STYLE_HASH } from "../page/shell.ts";
+import { PAGE_STYLE_HASH } from "../../features/page/shell.ts";
 import type { HttpAnswer } from "../guards/guard.ts";
 
 const CONTENT_SECURITY_POLICY = [

@@ -3,11 +3,11 @@ import {
   listAnswer,
   missingUpstreamAnswer,
   upstreamAnswer,
-} from "../../core/status/json-answers.ts";
-import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
-import { CALENDAR, type Columns, type Range } from "../../core/status/timeline.ts";
-import type { Format } from "../../core/metrics/sample.ts";
-import { messageOf } from "../../core/text/escape.ts";
+} from "../../features/status/json-answers.ts";
+import { jsonPieces, type Pieces } from "../../features/status/pieces.ts";
+import { CALENDAR, type Columns, type Range } from "../../features/status/timeline.ts";
+import type { Format } from "../../kernel/metrics/sample.ts";
+import { messageOf } from "../../kernel/text/escape.ts";
 import {
   type Guard,
   type HttpAnswer,
@@ -15,16 +15,16 @@ import {
   textAnswer,
   whenResponseEnds,
 } from "../guards/guard.ts";
-import { percentDecoded } from "../../core/text/percent.ts";
+import { percentDecoded } from "../../kernel/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
-import { badgeOf, BADGES } from "../page/badge.ts";
-import { readRunbook, renderRunbookPage } from "../page/runbook-page.ts";
-import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
-import { renderStatusPage } from "../page/status-page.ts";
-import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
+import { badgeOf, BADGES } from "../../features/badges/badge.ts";
+import { readRunbook, renderRunbookPage } from "../../features/page/runbook-page.ts";
+import { REFRESH_SECONDS, type View, viewOf } from "../../features/page/shell.ts";
+import { renderStatusPage } from "../../features/page/status-page.ts";
+import { renderMissingUpstreamPage, renderUpstreamPage } from "../../features/page/upstream-page.ts";
 import { formatFor } from "./accept.ts";
 import { Readers } from "./readers.ts";
-import { type ReportDeps, reportRoute } from "./report-route.ts";
+import { type ReportDeps, reportRoute } from "../../features/report/route.ts";
 import { Answers, type Pieces as AnswerPieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 

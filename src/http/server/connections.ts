@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 import { cutOff, whenResponseEnds } from "../guards/guard.ts";
 import type { ServerLimits } from "./limits.ts";
 

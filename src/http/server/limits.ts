@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 import { cutOff, whenResponseEnds } from "../guards/guard.ts";
 import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 

@@ -1,7 +1,7 @@
-import type { Opened } from "../../core/config/opened.ts";
-import type { WebConfig, WebTls } from "../../core/config/web-config.ts";
-import { changesBetween, type Named, namedTexts } from "../../core/text/changes.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import type { WebConfig, WebTls } from "../../kernel/config/web-config.ts";
+import { changesBetween, type Named, namedTexts } from "../../kernel/text/changes.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 
 /** The web config file and the certificates that it names. */
 export interface WebConfigSource {

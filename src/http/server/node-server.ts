@@ -1,10 +1,10 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { TLSSocket, TlsOptions } from "node:tls";
-import type { Address } from "../../core/config/config.ts";
-import type { Opened } from "../../core/config/opened.ts";
-import type { ClientAuthType, WebTls } from "../../core/config/web-config.ts";
-import { codeOf, messageOf } from "../../core/text/escape.ts";
+import type { Address } from "../../kernel/config/config.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import type { ClientAuthType, WebTls } from "../../kernel/config/web-config.ts";
+import { codeOf, messageOf } from "../../kernel/text/escape.ts";
 
 export type NodeServer = {
   readonly server: Server | TlsServer;

@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
-import type { Address } from "../../core/config/config.ts";
-import type { Opened } from "../../core/config/opened.ts";
-import type { WebTls } from "../../core/config/web-config.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Address } from "../../kernel/config/config.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import type { WebTls } from "../../kernel/config/web-config.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 import type { Routes } from "../routes/routes.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { Connections } from "./connections.ts";

@@ -1,6 +1,6 @@
-import type { Address } from "../../core/config/config.ts";
-import type { Opened } from "../../core/config/opened.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Address } from "../../kernel/config/config.ts";
+import type { Opened } from "../../kernel/config/opened.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
 import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";

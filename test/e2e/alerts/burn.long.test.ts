@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
-import { formatDuration, parseDuration } from "../../../src/core/time/duration.ts";
+import { formatDuration, parseDuration } from "../../../src/kernel/time/duration.ts";
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { eventually } from "../../support/eventually.ts";

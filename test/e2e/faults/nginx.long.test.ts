@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { METHODS, SAFE_METHODS } from "../../../src/core/config/config.ts";
+import { METHODS, SAFE_METHODS } from "../../../src/kernel/config/config.ts";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { Program } from "../../../tools/stack/program.ts";
 import { openConfigFolder } from "../../support/config-folder.ts";

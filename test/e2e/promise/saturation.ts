@@ -2,13 +2,13 @@ import { judgingOf } from "../../../src/app/judging.ts";
 import { opened } from "../../support/opened.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { openProbe } from "../../../src/adapters/undici/probe.ts";
-import type { Rate } from "../../../src/core/config/config.ts";
-import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
-import type { Poll } from "../../../src/core/poll/poll.ts";
-import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
-import { Poller } from "../../../src/engine/poll/poller.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { openProbe } from "../../../src/transport/probe.ts";
+import type { Rate } from "../../../src/kernel/config/config.ts";
+import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import type { Poll } from "../../../src/kernel/poll/poll.ts";
+import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
+import { Poller } from "../../../src/kernel/polling/poller.ts";
 import type { Limit } from "../../../src/simulator/meters.ts";
 import {
   type SimulatedUpstream,

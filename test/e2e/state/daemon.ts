@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
+import type { Incident, UpstreamFacts } from "../../../src/features/status/status.ts";
 import { type ConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import type { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";

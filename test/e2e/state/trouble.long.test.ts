@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Immutable, SmallDisk } from "../../adapters/sqlite/disks.ts";
+import { Immutable, SmallDisk } from "../../features/state/disks.ts";
 import { type ConfigFolder, openConfigFolder } from "../../support/config-folder.ts";
 import { type Daemon, launch, type LogLine, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";

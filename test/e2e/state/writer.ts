@@ -1,11 +1,11 @@
 import { opened } from "../../support/opened.ts";
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
-import { JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
-import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
-import { Quotas } from "../../../src/core/budget/quotas.ts";
-import { History } from "../../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { openStateStore } from "../../../src/features/state/store.ts";
+import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
+import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { Quotas } from "../../../src/features/quota/quotas.ts";
+import { History } from "../../../src/features/history/history.ts";
+import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import { sampleBudget, sampleConfig, samplePoll } from "../../support/samples.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { FAILURES_KEPT } from "../../../src/core/status/kept-poll.ts";
-import type { Report, UpstreamReport } from "../../../src/core/report/report.ts";
-import { MINUTE_MS } from "../../../src/core/time/duration.ts";
+import { FAILURES_KEPT } from "../../../src/features/status/kept-poll.ts";
+import type { Report, UpstreamReport } from "../../../src/features/report/report.ts";
+import { MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { Report } from "../../../src/core/report/report.ts";
-import { humanDuration } from "../../../src/core/status/humanize.ts";
-import { DAY_MS } from "../../../src/core/time/duration.ts";
+import type { Report } from "../../../src/features/report/report.ts";
+import { humanDuration } from "../../../src/features/status/humanize.ts";
+import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,5 +1,5 @@
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { Thread, type ThreadOptions } from "../../../src/adapters/thread.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { Thread, type ThreadOptions } from "../../../src/platform/thread.ts";
 import { hashSync } from "bcryptjs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {

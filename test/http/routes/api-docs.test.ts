@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { availabilityOf } from "../../../src/core/status/availability.ts";
-import type { ValueStatus } from "../../../src/core/status/status.ts";
+import { availabilityOf } from "../../../src/features/status/availability.ts";
+import type { ValueStatus } from "../../../src/features/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleAnnouncement,

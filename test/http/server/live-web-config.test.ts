@@ -1,9 +1,9 @@
 import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/adapters/clock.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
 import { parseWebConfig } from "../../../src/config/web/read.ts";
-import type { Opened } from "../../../src/core/config/opened.ts";
-import type { WebConfig } from "../../../src/core/config/web-config.ts";
+import type { Opened } from "../../../src/kernel/config/opened.ts";
+import type { WebConfig } from "../../../src/kernel/config/web-config.ts";
 import { LiveWebConfig } from "../../../src/http/server/live-web-config.ts";
 
 const HASH = `$2b$04$${"a".repeat(53)}`;

@@ -1,4 +1,4 @@
-import { hash32 } from "../../../src/core/schedule/hash.ts";
+import { hash32 } from "../../../src/kernel/schedule/hash.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
 
 /** All chance comes from here: the same seed throws the same. */

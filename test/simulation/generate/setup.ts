@@ -1,5 +1,5 @@
-import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
-import { slotsOf } from "../../../src/core/schedule/schedule.ts";
+import type { Budget, Rate, Upstream } from "../../../src/kernel/config/config.ts";
+import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../../support/algorithms.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import type { Dice } from "./dice.ts";

@@ -1,4 +1,4 @@
-import type { Upstream } from "../../../src/core/config/config.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
 
 /** A step of the clock or a changed slot may cost a turn or two. */
 const SPARE_TURNS = 3;

@@ -1,5 +1,5 @@
-import type { Budget } from "../../../src/core/config/config.ts";
-import { slotsOf } from "../../../src/core/schedule/schedule.ts";
+import type { Budget } from "../../../src/kernel/config/config.ts";
+import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
 import type { Words } from "../world/answers.ts";
 import type { Flight } from "../world/flight.ts";
 import { accountOf } from "../world/setup.ts";

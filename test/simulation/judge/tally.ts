@@ -1,6 +1,6 @@
-import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
-import type { Poll } from "../../../src/core/poll/poll.ts";
-import type { PollEvent, Recorder } from "../../../src/core/poll/ports.ts";
+import { UpstreamAccounts } from "../../../src/kernel/metrics/accounts.ts";
+import type { Poll } from "../../../src/kernel/poll/poll.ts";
+import type { PollEvent, Recorder } from "../../../src/kernel/poll/ports.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
 
 /** What one upstream does in the line of its budget. */

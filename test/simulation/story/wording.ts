@@ -1,4 +1,4 @@
-import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
+import type { Budget, Rate, Upstream } from "../../../src/kernel/config/config.ts";
 import type { Edit, Happening, Setup, Weather } from "../world/scenario.ts";
 
 /** Scenarios in words. */

@@ -1,4 +1,4 @@
-import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
+import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { answered } from "../../support/samples.ts";
 import type { Dice } from "../generate/dice.ts";
 import type { Weather } from "./scenario.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/core/time/clock.ts";
+import type { Clock } from "../../../src/kernel/time/clock.ts";
 import type { VirtualClock } from "../../support/virtual/clock.ts";
 
 type Pending = { cancel(): void };

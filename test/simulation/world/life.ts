@@ -1,10 +1,10 @@
-import { looksAgain } from "../../../src/core/proof/looking-again.ts";
+import { looksAgain } from "../../../src/proof/looking-again.ts";
 import { judgingOf } from "../../../src/app/judging.ts";
-import type { Upstream } from "../../../src/core/config/config.ts";
-import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
-import type { Observation } from "../../../src/core/exchange/exchange.ts";
-import type { Probe } from "../../../src/core/poll/ports.ts";
-import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
+import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import type { Observation } from "../../../src/kernel/exchange/exchange.ts";
+import type { Probe } from "../../../src/kernel/poll/ports.ts";
+import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { Fairness } from "../judge/fairness.ts";
 import { Heard } from "../judge/heard.ts";

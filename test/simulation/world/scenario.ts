@@ -1,5 +1,5 @@
-import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
-import type { Schedule } from "../../../src/core/schedule/schedule.ts";
+import type { Budget, Rate, Upstream } from "../../../src/kernel/config/config.ts";
+import type { Schedule } from "../../../src/kernel/schedule/schedule.ts";
 import type { AlgorithmName } from "../../support/algorithms.ts";
 
 /** What an owner of upstreams counts by: one key. It outlives the names that a config gives to its budget. */

@@ -1,6 +1,6 @@
-import type { Config, Upstream } from "../../../src/core/config/config.ts";
-import { crowdedBudgets } from "../../../src/core/proof/crowding.ts";
-import { prove } from "../../../src/core/proof/proof.ts";
+import type { Config, Upstream } from "../../../src/kernel/config/config.ts";
+import { crowdedBudgets } from "../../../src/proof/crowding.ts";
+import { prove } from "../../../src/proof/proof.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
 

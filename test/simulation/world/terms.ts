@@ -1,5 +1,5 @@
-import type { Rate } from "../../../src/core/config/config.ts";
-import { capOf } from "../../../src/core/config/part.ts";
+import type { Rate } from "../../../src/kernel/config/config.ts";
+import { capOf } from "../../../src/kernel/config/part.ts";
 import { accountOf, budgetNameOf } from "./setup.ts";
 import type { Setup } from "./scenario.ts";
 

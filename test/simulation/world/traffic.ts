@@ -1,5 +1,5 @@
-import type { Upstream } from "../../../src/core/config/config.ts";
-import type { Exchange } from "../../../src/core/exchange/exchange.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
+import type { Exchange } from "../../../src/kernel/exchange/exchange.ts";
 import type { VirtualClock } from "../../support/virtual/clock.ts";
 import type { Words } from "./answers.ts";
 import { CredentialJudge } from "../judge/credential-judge.ts";

@@ -1,6 +1,6 @@
-import type { Names } from "../../../src/adapters/undici/route.ts";
-import type { Upstream } from "../../../src/core/config/config.ts";
-import type { Outcome, Reason } from "../../../src/core/exchange/reasons.ts";
+import type { Names } from "../../../src/transport/route.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
+import type { Outcome, Reason } from "../../../src/kernel/exchange/reasons.ts";
 import type { Script } from "../raw-upstream.ts";
 import type { Stage } from "./stage.ts";
 

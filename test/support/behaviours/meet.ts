@@ -1,10 +1,10 @@
 import { judgingOf } from "../../../src/app/judging.ts";
 import { opened } from "../opened.ts";
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { openProbe } from "../../../src/adapters/undici/probe.ts";
-import type { Upstream } from "../../../src/core/config/config.ts";
-import type { Poll } from "../../../src/core/poll/poll.ts";
-import { judge } from "../../../src/engine/poll/poll-once.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { openProbe } from "../../../src/transport/probe.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
+import type { Poll } from "../../../src/kernel/poll/poll.ts";
+import { judge } from "../../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";

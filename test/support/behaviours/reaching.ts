@@ -1,4 +1,4 @@
-import type { Names } from "../../../src/adapters/undici/route.ts";
+import type { Names } from "../../../src/transport/route.ts";
 import { isSilent, leadsTo } from "../names.ts";
 import { type Behaviour, briefly, replies } from "./behaviour.ts";
 import { asking, frozen, nowhere, refusing, serving } from "./stage.ts";

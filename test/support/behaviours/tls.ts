@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { type TlsOptions } from "node:tls";
-import type { Tls } from "../../../src/core/config/config.ts";
+import type { Tls } from "../../../src/kernel/config/config.ts";
 import { certificates, type Identity } from "../certificates.ts";
 import { answer, type Script } from "../raw-upstream.ts";
 import { type Behaviour, briefly, replies } from "./behaviour.ts";

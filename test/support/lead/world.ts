@@ -1,7 +1,7 @@
-import type { Reign } from "../../../src/core/lead/reign.ts";
-import { type LeadClock, type Leader, startElection } from "../../../src/core/lead/leader.ts";
-import type { BudgetTerms } from "../../../src/core/lead/notes.ts";
-import type { Reading, Register, Written } from "../../../src/core/lead/register.ts";
+import type { Reign } from "../../../src/features/fleet/lead/reign.ts";
+import { type LeadClock, type Leader, startElection } from "../../../src/features/fleet/lead/leader.ts";
+import type { BudgetTerms } from "../../../src/features/fleet/lead/notes.ts";
+import type { Reading, Register, Written } from "../../../src/features/fleet/lead/register.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
 import { VirtualClock } from "../virtual/clock.ts";
 

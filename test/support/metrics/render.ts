@@ -1,8 +1,8 @@
-import { expose } from "../../../src/core/metrics/exposition.ts";
-import { ProtobufFormat } from "../../../src/core/metrics/protobuf.ts";
-import type { Format } from "../../../src/core/metrics/sample.ts";
-import type { MetricsSnapshot } from "../../../src/core/metrics/snapshot.ts";
-import { TextFormat } from "../../../src/core/metrics/text.ts";
+import { expose } from "../../../src/exposition/exposition.ts";
+import { ProtobufFormat } from "../../../src/exposition/protobuf.ts";
+import type { Format } from "../../../src/kernel/metrics/sample.ts";
+import type { MetricsSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
+import { TextFormat } from "../../../src/exposition/text.ts";
 import { type DecodedFamily, decodeFamilies } from "./protobuf-decoder.ts";
 
 function bytesOf(snapshot: MetricsSnapshot, format: Format): Buffer {

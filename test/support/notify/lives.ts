@@ -1,5 +1,5 @@
-import { MINUTE_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
-import { FLAP_WINDOW_MS } from "../../../src/core/notify/plan.ts";
+import { MINUTE_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
+import { FLAP_WINDOW_MS } from "../../../src/features/notify/plan/plan.ts";
 import { type FallenState, type Heard, sampleReceiver, TAKEN, NotifyWorld } from "./world.ts";
 
 /** A small generator: the same seed is the same life. */

@@ -1,4 +1,4 @@
-import type { Message } from "../../../src/core/notify/message.ts";
+import type { Message } from "../../../src/features/notify/plan/message.ts";
 
 export function sampleMessage(changes: Partial<Message> = {}): Message {
   const sinceMs = 1_790_000_000_000;

@@ -1,14 +1,14 @@
-import type { Receiver } from "../../../src/core/config/config.ts";
-import { type Message, wordsOf } from "../../../src/core/notify/message.ts";
-import type { Condition } from "../../../src/core/notify/alert.ts";
-import type { Notified } from "../../../src/core/notify/transitions.ts";
-import type { HealthState } from "../../../src/core/poll/health.ts";
-import type { Recorder } from "../../../src/core/poll/ports.ts";
-import type { Incident } from "../../../src/core/status/status.ts";
-import { RECEIVER_EVENTS } from "../../../src/core/config/config.ts";
-import type { ReceiverSnapshot } from "../../../src/core/metrics/snapshot.ts";
-import { Notifier } from "../../../src/engine/notify/notifier.ts";
-import type { Delivery } from "../../../src/engine/receivers/answer.ts";
+import type { Receiver } from "../../../src/kernel/config/config.ts";
+import { type Message, wordsOf } from "../../../src/features/notify/plan/message.ts";
+import type { Condition } from "../../../src/features/notify/plan/alert.ts";
+import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
+import type { HealthState } from "../../../src/kernel/poll/health.ts";
+import type { Recorder } from "../../../src/kernel/poll/ports.ts";
+import type { Incident } from "../../../src/features/status/status.ts";
+import { RECEIVER_EVENTS } from "../../../src/kernel/config/config.ts";
+import type { ReceiverSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
+import { Notifier } from "../../../src/features/notify/notifier.ts";
+import type { Delivery } from "../../../src/features/notify/receivers/answer.ts";
 import { sampleStatus, sampleUpstreamStatus } from "../samples.ts";
 import { VirtualClock } from "../virtual/clock.ts";
 

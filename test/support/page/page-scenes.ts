@@ -1,12 +1,17 @@
-import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
-import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
-import { OK, outcomeOf, type PollOutcome, type SkipCause } from "../../../src/core/exchange/outcome.ts";
-import { History } from "../../../src/core/history/history.ts";
-import { WatchedTime } from "../../../src/core/history/watched.ts";
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
-import { hash32 } from "../../../src/core/schedule/hash.ts";
-import type { Incident, UpstreamFacts, ValueStatus } from "../../../src/core/status/status.ts";
-import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/core/status/timeline.ts";
+import { keptHeadOf } from "../../../src/kernel/exchange/kept-headers.ts";
+import type { Headers, PhaseTimesMs } from "../../../src/kernel/exchange/exchange.ts";
+import { OK, outcomeOf, type PollOutcome, type SkipCause } from "../../../src/kernel/exchange/outcome.ts";
+import { History } from "../../../src/features/history/history.ts";
+import { WatchedTime } from "../../../src/features/history/watched.ts";
+import {
+  foldHealth,
+  UNKNOWN_HEALTH,
+  type Health,
+  type HealthEvent,
+} from "../../../src/kernel/poll/health.ts";
+import { hash32 } from "../../../src/kernel/schedule/hash.ts";
+import type { Incident, UpstreamFacts, ValueStatus } from "../../../src/features/status/status.ts";
+import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/features/status/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import {
   sampleFleetStatus,

@@ -1,5 +1,5 @@
-import type { Sla } from "../../../src/core/config/config.ts";
-import { type Period, periodOf } from "../../../src/core/report/period.ts";
+import type { Sla } from "../../../src/kernel/config/config.ts";
+import { type Period, periodOf } from "../../../src/features/report/period.ts";
 import {
   type Kept,
   type Figures,
@@ -7,11 +7,11 @@ import {
   type Report,
   reportedOf,
   upstreamReport,
-} from "../../../src/core/report/report.ts";
-import type { PollStatus } from "../../../src/core/status/status.ts";
-import { hash32 } from "../../../src/core/schedule/hash.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time/duration.ts";
-import type { ReportRequest } from "../../../src/http/routes/report-route.ts";
+} from "../../../src/features/report/report.ts";
+import type { PollStatus } from "../../../src/features/status/status.ts";
+import { hash32 } from "../../../src/kernel/schedule/hash.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
+import type { ReportRequest } from "../../../src/features/report/route.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
 import { samplePollStatus, sampleUpstream } from "../samples.ts";
 import { SCENE_NOW_MS } from "./page-scenes.ts";

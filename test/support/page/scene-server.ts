@@ -1,9 +1,9 @@
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { Thread } from "../../../src/adapters/thread.ts";
-import { CALENDAR, type Columns, columnsOfPolls, type Range } from "../../../src/core/status/timeline.ts";
-import { DAY_MS } from "../../../src/core/time/duration.ts";
-import { BADGES } from "../../../src/http/page/badge.ts";
-import { reportPage } from "../../../src/http/page/report-page.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { Thread } from "../../../src/platform/thread.ts";
+import { CALENDAR, type Columns, columnsOfPolls, type Range } from "../../../src/features/status/timeline.ts";
+import { DAY_MS } from "../../../src/kernel/time/duration.ts";
+import { BADGES } from "../../../src/features/badges/badge.ts";
+import { reportPage } from "../../../src/features/report/page.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
 import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
 import { olderDays, SCENES } from "./page-scenes.ts";

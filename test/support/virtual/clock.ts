@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/core/time/clock.ts";
+import type { Clock } from "../../../src/kernel/time/clock.ts";
 
 type Timer = { atMs: number; readonly order: number; readonly fire: () => void; isCancelled: boolean };
 

@@ -1,5 +1,5 @@
-import type { Trigger, Triggers } from "../../../src/core/schedule/triggers.ts";
-import { slotsOf } from "../../../src/core/schedule/schedule.ts";
+import type { Trigger, Triggers } from "../../../src/kernel/schedule/triggers.ts";
+import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
 import type { VirtualClock } from "./clock.ts";
 
 const TOLERANCE_MS = 1_000;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
-import { METRICS } from "../../../src/core/metrics/catalogue.ts";
+import { METRICS } from "../../../src/kernel/metrics/catalogue.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { dashboardText } from "../../../tools/dashboard/dashboard.ts";
 import { ruleGroups } from "../../../tools/rules/rules.ts";

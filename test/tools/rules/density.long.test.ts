@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import type { Upstream } from "../../../src/core/config/config.ts";
-import { OK, outcomeOf } from "../../../src/core/exchange/outcome.ts";
-import { WatchedTime } from "../../../src/core/history/watched.ts";
-import { MINUTE_MS } from "../../../src/core/time/duration.ts";
+import type { Upstream } from "../../../src/kernel/config/config.ts";
+import { OK, outcomeOf } from "../../../src/kernel/exchange/outcome.ts";
+import { WatchedTime } from "../../../src/features/history/watched.ts";
+import { MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { slotsOf, type Schedule } from "../../../src/core/schedule/schedule.ts";
+import { slotsOf, type Schedule } from "../../../src/kernel/schedule/schedule.ts";
 import { sampleCron, samplePoll, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { runWith } from "../promtool.ts";
 

@@ -7,9 +7,9 @@ import {
   failuresThatBurn,
   fewestThatMean,
   guardFailures,
-} from "../../../src/core/proof/objective-density.ts";
-import { ROUND_PERIODS_MS } from "../../../src/core/proof/suggestions.ts";
-import { formatDuration } from "../../../src/core/time/duration.ts";
+} from "../../../src/proof/objective-density.ts";
+import { ROUND_PERIODS_MS } from "../../../src/proof/suggestions.ts";
+import { formatDuration } from "../../../src/kernel/time/duration.ts";
 import { ruleGroups, rulesText, type Watchers } from "../../../tools/rules/rules.ts";
 import { runWith } from "../promtool.ts";
 

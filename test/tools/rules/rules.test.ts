@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { METRICS } from "../../../src/core/metrics/catalogue.ts";
+import { METRICS } from "../../../src/kernel/metrics/catalogue.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { ruleGroups } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";

@@ -1,0 +1,159 @@
+import { isIPv6 } from "node:net";
+import { hostname } from "node:os";
+import type { z } from "zod";
+import type { Address, Fleet, LockRedis } from "../../kernel/config/config.ts";
+import { source } from "../auth/kinds/source.ts";
+import {
+  checked,
+  decoded,
+  duration,
+  filledList,
+  flag,
+  httpUrl,
+  matching,
+  name,
+  named,
+  reading,
+  section,
+  text,
+} from "../../config/keys/leaves.ts";
+import { parseListen } from "../../config/keys/listen.ts";
+import { type Rule, noted } from "../../config/keys/notes.ts";
+import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../../config/keys/patterns.ts";
+import { exactlyOne, mappingOf, ruled } from "../../config/keys/rules.ts";
+import { certificateAndKey, tlsFiles } from "../../config/keys/tls.ts";
+
+const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
+const DEFAULT_PORT = 6_379;
+
+type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
+
+const url: z.ZodType<RedisUrl> = decoded(
+  checked(redisUrlFault, "a redis:// or rediss:// URL", REDIS_URL_PATTERN),
+  parseRedisUrl,
+);
+
+const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), {
+  example: "unset.invalid:6379",
+});
+const nodes = filledList(address, 100, "addresses");
+
+const redis = section({
+  url: noted(url, { example: "rediss://unset.invalid", isSecret: true })
+    .optional()
+    .describe("redis://HOST:PORT/DATABASE, or rediss:// over TLS. Never with a user name or password."),
+  sentinel: section({
+    master: name().describe("The master's name in Sentinel."),
+    nodes: nodes.describe("The sentinels."),
+  })
+    .optional()
+    .describe("Instead of url: ask Redis Sentinel for the master."),
+  tls: noted(flag(), { example: "true" })
+    .optional()
+    .describe("Whether to connect to the sentinels, and to their master, over TLS."),
+  username: noted(text("a user's name", 128), { isSecret: true }).optional().describe("The user (ACL)."),
+  password: noted(
+    source("the password", "{ env: NAME } or { file: PATH }: a password is never written in the config", "."),
+    { isSecret: true },
+  )
+    .optional()
+    .describe("Where the password is found."),
+  ...tlsFiles,
+  server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
+    .optional()
+    .describe("The name that its certificate must have, instead of its address."),
+  key: name()
+    .prefault("pacewatch")
+    .describe("The key under which the lock stands there. Each fleet needs one of its own."),
+}).describe("A Redis or Valkey that all processes reach: exactly one of url and sentinel.");
+
+const REDIS_TLS_KEYS = ["ca_file", "cert_file", "key_file", "server_name"];
+
+const tlsKeysNeedTls: Rule = {
+  check: (redis, refuse) => {
+    const keys = mappingOf(redis);
+    const hasUrl = Object.hasOwn(keys, "url");
+    if (hasUrl && Object.hasOwn(keys, "tls"))
+      refuse(["tls"], "must not be set together with url: for TLS, write rediss:// there", []);
+    const said = hasUrl ? "url" : "tls";
+    // Its variable is not set: that is said already.
+    if (Object.hasOwn(keys, said) && keys[said] === undefined) return;
+    const isEncrypted = hasUrl ? String(keys["url"]).startsWith("rediss:") : keys["tls"] === true;
+    const first = REDIS_TLS_KEYS.find((key) => Object.hasOwn(keys, key));
+    if (isEncrypted || first === undefined) return;
+    refuse([first], `must be set only where ${hasUrl ? "url is rediss://" : "tls is true"}`, []);
+  },
+};
+
+const redisSchema: z.ZodType<LockRedis> = decoded(
+  named(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {}),
+  ({ url, sentinel, tls, username, password, key, ...files }) => ({
+    nodes: nodesOf({ url, sentinel }),
+    username,
+    password,
+    key,
+    tls: (url?.tls ?? tls) === true ? files : undefined,
+  }),
+);
+
+/** A mapping that has none of them, or both, is refused by its rule, so any answer will do. */
+function nodesOf({ url, sentinel }: Pick<z.output<typeof redis>, "url" | "sentinel">): LockRedis["nodes"] {
+  if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
+  const { host, port, database } = url ?? { host: "", port: DEFAULT_PORT, database: 0 };
+  return { kind: "single", host, port, database };
+}
+
+const keys = named(
+  section({
+    lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
+    ttl: duration(1_000, 600_000, "10s")
+      .prefault("10s")
+      .describe("How soon a dead leader is replaced. The same for all processes."),
+    name: name().optional().describe("This process's name. Default: the machine's host name."),
+    advertise: httpUrl()
+      .optional()
+      .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
+  }).describe(
+    "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
+  ),
+  { ttl: "ttlMs" },
+);
+
+export const fleetSchema: z.ZodType<Fleet> = decoded(keys, (written) => ({
+  ...written,
+  name: written.name ?? ownName(),
+}));
+
+/** The machine's host name, without the characters that a name may not have. */
+function ownName(): string {
+  const name = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 64);
+  return name === "" ? "pacewatch" : name;
+}
+
+/** Says what a Redis URL must be, and nothing of a valid one. It never quotes the URL, which may have a password in it. */
+function redisUrlFault(text: string): string | undefined {
+  const url = /^rediss?:\/\/[^\s\\/?#]/.test(text) && !/\s/.test(text) ? URL.parse(text) : null;
+  if (url === null || url.hostname === "") return "a redis:// or rediss:// URL with a host";
+  if (url.username !== "" || url.password !== "" || text.includes("@")) {
+    return "a URL without a user name or password: see username and password";
+  }
+  if (url.search !== "" || text.includes("#") || !/^(?:\/\d{0,5})?$/.test(url.pathname)) {
+    return "a URL with nothing after its host but a database number, such as redis://127.0.0.1:6379/0";
+  }
+  return undefined;
+}
+
+/** The URL must be valid. */
+function parseRedisUrl(text: string): RedisUrl {
+  const { protocol, hostname, port, pathname } = new URL(text);
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  return {
+    host: isIPv6(bare) ? bare : hostname,
+    port: port === "" ? DEFAULT_PORT : Number(port),
+    database: Number(pathname.slice(1)),
+    tls: protocol === "rediss:",
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * What the headers of an answer say about limits, in one form. Signals can only tighten limits. What a refusal asks for
+ * besides is added once it is known what it means: `poll/requested-pause.ts`.
+ */
+
+import { dictionaryIn } from "./amounts.ts";
+import { limitFieldOf, type LimitHeader, mayBeLimit } from "./field-name.ts";
+import { readFields } from "./fields.ts";
+import { type LimitFamily, type RemainingRequests, scarcestOf, withoutRepeats } from "./limits.ts";
+import { readRetryAfter, type AskedWait } from "./retry-after.ts";
+import { type ParseList, readStructuredFields } from "./structured-fields.ts";
+import {
+  LIMIT_HEADERS,
+  LIMIT_TEXT_CHARS,
+  LIMIT_TEXTS_CHARS,
+  LIMIT_VALUE_CHARS,
+  LIMIT_VALUES_CHARS,
+  MOST_LIMITS,
+} from "../../../kernel/exchange/bounds.ts";
+import {
+  type AnswerHead,
+  type Headers,
+  headerValue,
+  type WithoutKeys,
+} from "../../../kernel/exchange/exchange.ts";
+import { oneLine } from "../../../kernel/text/escape.ts";
+import { ownCopy } from "../../../kernel/text/own-copy.ts";
+import { type Field, field } from "../../../kernel/text/field.ts";
+import { remembered } from "../../../kernel/text/remembered.ts";
+import { parseHttpDate } from "../../../kernel/time/http-date.ts";
+import type { Anchor } from "../../../kernel/time/time-in.ts";
+
+export type Pause = {
+  readonly scope: "budget" | "upstream";
+  /** It counts from the answer on. The ledger caps it. */
+  readonly forMs: number;
+  /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
+  readonly source: "retry_after" | "rate_limit" | "credit_spent";
+};
+
+export type Advice = {
+  /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */
+  readonly throttled: boolean;
+  readonly pause: Pause | undefined;
+  /** Every limit that the answer spoke of, whatever it counts. Those of requests may lower a cap. */
+  readonly families: readonly LimitFamily[];
+  /** The scarcest remainder of requests has the last word; undefined if the answer told none. */
+  readonly remaining: RemainingRequests | undefined;
+  /** A refusal that tells one reset, and nothing of what is left, means that reset. */
+  readonly onlyResetMs?: number;
+  /** A spent limit of a day or more is a quota: this is the longest window of those that are spent. */
+  readonly exhaustedPerMs: number | undefined;
+  /** Its limits are about a resource that others of the budget do not draw on: they are shown, and lower no cap. */
+  readonly isOfOneResource?: true;
+  /** It says that it is about all that the account asks for. */
+  readonly isOfWholeAccount?: true;
+  /** So many signals could not be read. */
+  readonly malformed: number;
+};
+
+export const ADVICE: Field<Advice> = field("advice");
+
+/** The headers of an answer are read once, before it is known what the answer means. */
+export type ToldByHeaders = {
+  readonly status: number;
+  readonly advice: Advice;
+  /** `Retry-After` and its like ask for this wait. Most good answers mean nothing by it. */
+  readonly retryAfter: AskedWait;
+  /** It was answered later than it could have been: a good answer asks for its `Retry-After` only then. */
+  readonly isHeldBack: boolean;
+  /** Moments in its body are read against the upstream's clock too. */
+  readonly anchorMs: Anchor;
+};
+
+/** Any bytes are accepted: what cannot be read is counted as malformed. No key is in what it returns. */
+export function readAdvice(
+  head: AnswerHead,
+  wallNowMs: number,
+  parseList: ParseList,
+  withoutKeys: WithoutKeys,
+): ToldByHeaders {
+  const { status, headers } = head;
+  const isThrottled = status === 429 || status === 402;
+  let dateMs: number | undefined;
+  const anchorMs = (): number =>
+    (dateMs ??= parseHttpDate(headerValue(headers, "date") ?? "", wallNowMs) ?? wallNowMs);
+  const advice = adviceOf(isThrottled, headers, anchorMs, parseList, withoutKeys);
+  // A limit that tells what is left tells its reset too, with every answer: nobody is to wait for that where some is left.
+  const tellsWhatIsLeft = advice.families.some(({ remaining }) => remaining !== undefined);
+  return {
+    status,
+    advice,
+    retryAfter: readRetryAfter(headers, anchorMs, isThrottled || !tellsWhatIsLeft),
+    isHeldBack: headers.some(([name, value]) => name === "x-ratelimit-delay" && Number(value) > 0),
+    anchorMs,
+  };
+}
+
+const SILENT: Advice = {
+  throttled: false,
+  pause: undefined,
+  families: [],
+  remaining: undefined,
+  exhaustedPerMs: undefined,
+  malformed: 0,
+};
+
+function adviceOf(
+  throttled: boolean,
+  headers: Headers,
+  anchorMs: Anchor,
+  parseList: ParseList,
+  withoutKeys: WithoutKeys,
+): Advice {
+  const named = headers.filter(([name]) => mayBeLimit(name));
+  // Most answers have no such header.
+  if (named.length === 0) return { ...SILENT, throttled };
+  let chars = 0;
+  const read = named
+    .slice(0, LIMIT_HEADERS)
+    .filter(([, { length }]) => length <= LIMIT_VALUE_CHARS && (chars += length) <= LIMIT_VALUES_CHARS);
+  const about: LimitHeader[] = [];
+  for (const [name, value] of read)
+    if (about.length < LIMIT_HEADERS) about.push(...limitHeadersOf(name, value.trim()));
+  const structured = readStructuredFields(about, parseList);
+  const separate = readFields(about, MOST_LIMITS - structured.families.length, anchorMs);
+  const told = withoutRepeats([...structured.families, ...separate.families]);
+  const families = withSafeTexts(told, withoutKeys);
+  // A good answer needs no tokens; but what refused us may be spent tokens.
+  const spent = families.filter(
+    ({ remaining, unit }) => remaining === 0 && (throttled || unit === "requests"),
+  );
+  const onlyResetMs = throttled ? onlyResetOf(families, separate.loneResetsMs) : undefined;
+  return {
+    throttled,
+    ...(onlyResetMs !== undefined && { onlyResetMs }),
+    ...(named.some(speaksOfAccount) && { isOfWholeAccount: true }),
+    pause: pauseOf(spent),
+    families,
+    remaining: scarcestOf(families),
+    exhaustedPerMs: longest(spent.map(({ perMs }) => perMs)),
+    // Several members of one header count no more than it.
+    malformed: Math.min(
+      named.length,
+      Math.max(0, named.length - LIMIT_HEADERS) +
+        structured.malformed +
+        separate.malformed +
+        Number(families.length < told.length),
+    ),
+  };
+}
+
+/** `X-RateLimit-Scope: global`, `X-RateLimit-Global: true` */
+function speaksOfAccount([name, value]: Headers[number]): boolean {
+  if (name.endsWith("limit-global")) return value === "true";
+  return (
+    /limit-(?:scope|reason)$/.test(name) &&
+    /^(?:account|global|org(?:ani[sz]ation)?|tenant|workspace)$/i.test(value)
+  );
+}
+
+/** A whole family in one value is read as if each of its members had a header. */
+function limitHeadersOf(name: string, value: string): readonly LimitHeader[] {
+  const members = dictionaryIn(value)?.map(([key, text]) => [`${name}-${key}`, text] as const);
+  return (members ?? [[name, value]]).flatMap(([of, text]) => {
+    const field = limitFieldOf(of);
+    return field === undefined ? [] : [{ field, value: text }];
+  });
+}
+
+/**
+ * Each text of an answer that an advice holds passes here, and nowhere else leaves this room: cut, and without keys, as
+ * a provider may name a limit by the key that it is for.
+ */
+function withSafeTexts(families: readonly LimitFamily[], withoutKeys: WithoutKeys): readonly LimitFamily[] {
+  const safe: (readonly [LimitFamily, readonly string[]])[] = [];
+  let left = LIMIT_TEXTS_CHARS;
+  for (const family of families) {
+    const texts = [family.key, family.unit, family.resource ?? ""].map(shortLine);
+    left -= texts.join("\n").length + 1;
+    if (left < 0) break;
+    safe.push([family, texts]);
+  }
+  const clean = linesOf(withoutKeys(safe.flatMap(([, texts]) => texts).join("\n")));
+  return safe.map(([family], index) => {
+    const [key = "", unit = "", resource] = clean.slice(3 * index);
+    return { ...family, key, unit, resource: family.resource && resource };
+  });
+}
+
+const MOST_REMEMBERED = 256;
+/** Most upstreams say the same each time, and many the same as others: they share one copy. It takes 5 % less to judge them. */
+const linesOf = remembered(MOST_REMEMBERED, (text) => ownCopy(text.split("\n")));
+
+function shortLine(text: string): string {
+  return oneLine(text.slice(0, LIMIT_TEXT_CHARS), LIMIT_TEXT_CHARS);
+}
+
+/** Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off. */
+function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
+  const resetMs = longest(spent.map((quota) => quota.resetMs)) ?? 0;
+  return resetMs === 0 ? undefined : { scope: "budget", forMs: resetMs, source: "rate_limit" };
+}
+
+function longest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function onlyResetOf(families: readonly LimitFamily[], loneResetsMs: readonly number[]): number | undefined {
+  if (families.some(({ remaining }) => remaining !== undefined)) return undefined;
+  const told = families.flatMap(({ resetMs }) => resetMs ?? []);
+  const [only, ...others] = new Set([...told, ...loneResetsMs]);
+  return others.length === 0 ? only : undefined;
+}

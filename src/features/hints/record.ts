@@ -1,0 +1,144 @@
+import type { Moment } from "../../kernel/time/moment.ts";
+import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
+import { count, listOf, number, objectOf, oneOf, optional, type Row, text } from "../../kernel/text/rows.ts";
+import { type LearnedWindow, LESSONS } from "./learned-windows.ts";
+
+/** At most so many requests in a window of that length, until then. */
+export type Lowered = { readonly perMs: number; readonly requests: number; readonly untilMs: number };
+
+/**
+ * All that an upstream's answers made of one budget, by the monotonic clock of this process. Pauses, back-off, yielding
+ * and lowered limits are here, and what was learned.
+ */
+export type Held = {
+  readonly pausedUntilMs: number;
+  readonly yieldUntilMs: number;
+  /** So many refusals in a row gave no time: each doubles the pause that follows. */
+  readonly refusals: number;
+  /** Until then a refusal counts more than what the schedules need. */
+  readonly refusedUntilMs: number;
+  /** One for each window of a rate. */
+  readonly lowered: readonly Lowered[];
+  /** It was learned from refusals, and counts our own requests. */
+  readonly untold: Lowered | undefined;
+  readonly windows: readonly LearnedWindow[];
+  /** The part of it by which it is polled; absent where nobody else watches, empty until it is polled by another one. */
+  readonly part?: string | undefined;
+};
+
+/**
+ * The same by the wall clock, as JSON of a kilobyte or so: it survives this process in the state file, and another
+ * process can go on from it. What is over by now is 0 or left out. The upstreams that draw on the budget are named, as
+ * it may have another name in the next config.
+ */
+export type BudgetRecord = Held & { readonly upstreams: readonly string[] };
+
+/** One upstream alone may be paused, whatever its budgets do. Wall clock. */
+export type PauseRecord = { readonly pausedUntilMs: number };
+
+const MOST_WINDOWS = 6;
+const LONGEST_KEY = 80;
+
+export const NOTHING_HELD: BudgetRecord = {
+  pausedUntilMs: 0,
+  yieldUntilMs: 0,
+  refusals: 0,
+  refusedUntilMs: 0,
+  lowered: [],
+  untold: undefined,
+  windows: [],
+  upstreams: [],
+};
+
+/**
+ * Many upstreams say their limit in every answer, and each extends it a little. Its end is rounded up, so that the
+ * record need not be written for each of them.
+ */
+const GRAIN_MS = 10 * SECOND_MS;
+
+export function recordOf(held: Held, now: Moment, upstreams: readonly string[] = []): BudgetRecord {
+  const at = (untilMs: number): number =>
+    untilMs <= now.nowMs ? 0 : Math.ceil(untilMs - now.nowMs + now.wallMs);
+  const roundedAt = (untilMs: number): number => Math.ceil(at(untilMs) / GRAIN_MS) * GRAIN_MS;
+  const { untold } = held;
+  const lowered = held.lowered.map((limit) => ({ ...limit, untilMs: roundedAt(limit.untilMs) }));
+  const record = {
+    pausedUntilMs: at(held.pausedUntilMs),
+    yieldUntilMs: roundedAt(held.yieldUntilMs),
+    refusals: held.refusals,
+    refusedUntilMs: roundedAt(held.refusedUntilMs),
+    lowered: lowered.filter(({ untilMs }) => untilMs > 0),
+    untold: untold && { ...untold, untilMs: roundedAt(untold.untilMs) },
+    windows: held.windows.filter(({ key }) => key.length <= LONGEST_KEY).slice(-MOST_WINDOWS),
+    ...(held.part !== undefined && { part: held.part }),
+  };
+  const holds =
+    held.part !== undefined ||
+    Object.values(record).some((each) => (Array.isArray(each) ? each.length > 0 : Boolean(each)));
+  return holds ? { ...record, upstreams } : NOTHING_HELD;
+}
+
+/** Nothing lasts longer than it could have been asked for, however wrong a wall clock was. */
+export function heldOf(record: BudgetRecord, now: Moment, maxPauseMs: number): Held {
+  const at = (untilMs: number, mostMs: number): number =>
+    untilMs <= now.wallMs ? Number.NEGATIVE_INFINITY : now.nowMs + Math.min(untilMs - now.wallMs, mostMs);
+  const { untold } = record;
+  return {
+    pausedUntilMs: at(record.pausedUntilMs, maxPauseMs),
+    yieldUntilMs: at(record.yieldUntilMs, maxPauseMs),
+    refusals: record.refusals,
+    refusedUntilMs: at(record.refusedUntilMs, maxPauseMs),
+    lowered: record.lowered.map((limit) => ({
+      ...limit,
+      untilMs: at(limit.untilMs, Math.min(limit.perMs + GRAIN_MS, DAY_MS)),
+    })),
+    untold: untold && { ...untold, untilMs: at(untold.untilMs, maxPauseMs) },
+    windows: record.windows,
+  };
+}
+
+/** By the wall clock of another process, which shows so much more. What is over is 0. */
+export function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
+  const later = (untilMs: number): number => (untilMs === 0 ? 0 : untilMs + byMs);
+  const limit = (each: Lowered): Lowered => ({ ...each, untilMs: later(each.untilMs) });
+  return {
+    ...record,
+    pausedUntilMs: later(record.pausedUntilMs),
+    yieldUntilMs: later(record.yieldUntilMs),
+    refusedUntilMs: later(record.refusedUntilMs),
+    lowered: record.lowered.map(limit),
+    untold: record.untold && limit(record.untold),
+  };
+}
+
+/** As another process wrote it. */
+export function recordIn(record: Row): BudgetRecord {
+  return {
+    pausedUntilMs: record.get("pausedUntilMs", number),
+    yieldUntilMs: record.get("yieldUntilMs", number),
+    refusals: record.get("refusals", count),
+    refusedUntilMs: record.get("refusedUntilMs", number),
+    lowered: record.get("lowered", listOf(objectOf(loweredOf))),
+    untold: record.get("untold", optional(objectOf(loweredOf))),
+    windows: record.get("windows", listOf(objectOf(windowOf))),
+    upstreams: record.get("upstreams", listOf(text)),
+    part: record.get("part", optional(text)),
+  };
+}
+
+function loweredOf(limit: Row): Lowered {
+  return {
+    perMs: Math.max(1, limit.get("perMs", number)),
+    requests: Math.max(1, limit.get("requests", number)),
+    untilMs: limit.get("untilMs", number),
+  };
+}
+
+function windowOf(window: Row): LearnedWindow {
+  return {
+    key: window.get("key", text),
+    limit: window.get("limit", optional(number)),
+    perMs: Math.max(1, window.get("perMs", number)),
+    from: window.get("from", oneOf(LESSONS)),
+  };
+}

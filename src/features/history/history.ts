@@ -1,0 +1,204 @@
+import { ANNOUNCEMENT, type Announcement } from "../announcements/announcement.ts";
+import { Evidence, Incidents, unseenAfterMs } from "./incidents.ts";
+import { KeptValues } from "./kept-values.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
+import { PollRing } from "./poll-ring.ts";
+import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
+import { RollingCounts } from "./rolling-counts.ts";
+import type { RestoredUpstream } from "./state.ts";
+import { FAILURES_KEPT, POLLS_KEPT } from "../status/kept-poll.ts";
+import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
+import { availabilityOf, type AvailabilityWindow, type Missed, missedIn } from "../status/availability.ts";
+import {
+  type Columns,
+  columnsOfBuckets,
+  type LatencyQuantiles,
+  latencyQuantiles,
+  type Range,
+} from "../status/timeline.ts";
+import { MINUTE_MS, HOUR_MS } from "../../kernel/time/duration.ts";
+
+/** Availability is counted in whole minutes and hours. */
+export const MINUTES_KEPT = 60;
+export const HOURS_KEPT = 720;
+
+const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
+
+/** Large, and handed on as it is. */
+export type Kept = {
+  readonly values: KeptValues;
+  readonly byMinute: RollingCounts;
+  readonly byHour: RollingCounts;
+};
+
+/** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
+export class History implements Recorder {
+  readonly #polls: PollRing;
+  #failures: PollStatus[];
+  readonly #incidents: Incidents;
+  /** Of the newest incident, or of one that may come. */
+  readonly evidence: Evidence;
+  readonly #byMinute: RollingCounts;
+  readonly #byHour: RollingCounts;
+  /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
+  #skippedSincePoll: Map<string, SkipCount> | undefined;
+  /** Skipped as the upstream asked for it, since a poll told something of it: its state is known by what it said. */
+  #askedSlots = 0;
+  readonly upstream: string;
+  readonly startedAtMs: number;
+  /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
+  announcement: Announcement | undefined;
+  readonly values: KeptValues;
+  /** Between two slots, by the present config. */
+  longestGapMs: number = Infinity;
+
+  /** `kept` is newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
+  constructor(
+    upstream: string,
+    startedAtMs: number,
+    restored?: Partial<RestoredUpstream>,
+    kept?: Kept,
+    sinceMs: number = startedAtMs,
+  ) {
+    this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
+    this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
+    this.#incidents = new Incidents(upstream, restored?.incidents, sinceMs);
+    this.evidence = new Evidence(restored?.evidence);
+    this.#byMinute = kept?.byMinute ?? new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
+    this.#byHour = kept?.byHour ?? new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
+    this.upstream = upstream;
+    this.startedAtMs = startedAtMs;
+    this.values = kept?.values ?? new KeptValues(restored?.values);
+  }
+
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+      case "slot_started":
+      case "pause_requested":
+        return;
+      case "slots_skipped": {
+        const { cause, budget, count } = event;
+        if (cause === "backoff" || cause === "yield") this.#askedSlots += count;
+        const key = budget === undefined ? cause : `${cause} ${budget}`;
+        const skipped = (this.#skippedSincePoll ??= new Map());
+        const before = skipped.get(key)?.count ?? 0;
+        const held = budget === undefined ? {} : { budget };
+        skipped.set(key, { cause, ...held, count: before + count });
+        return;
+      }
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "judged":
+        this.#judged(event.poll, event.watchedMs);
+        return;
+      case "health_changed":
+        this.#incidents.healthChanged(event);
+        return;
+      case "unwatched":
+        this.#incidents.unwatched(this.lastPoll?.atMs);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** The newest last. */
+  get lastPolls(): readonly PollStatus[] {
+    const failures = new Map(this.#failures.map((failure) => [failure.id, failure]));
+    return this.#polls.all.map((poll) => failures.get(poll.id) ?? poll);
+  }
+
+  /** Cheaper than the last of all of them, which are sixty new objects. */
+  get lastPoll(): PollStatus | undefined {
+    const [poll, failure] = [this.#polls.newest, this.#failures.at(-1)];
+    return failure !== undefined && failure.id === poll?.id ? failure : poll;
+  }
+
+  /** The newest last. They stay longer than successes of the same age. */
+  get lastFailures(): readonly PollStatus[] {
+    return this.#failures;
+  }
+
+  get sinceMs(): number {
+    return this.#incidents.sinceMs;
+  }
+
+  get incidents(): readonly Incident[] {
+    return this.#incidents.all;
+  }
+
+  get newestIncident(): Incident | undefined {
+    return this.#incidents.newest;
+  }
+
+  /** Only the causes that were met. */
+  get skippedSincePoll(): readonly SkipCount[] {
+    return [...(this.#skippedSincePoll?.values() ?? [])];
+  }
+
+  /** For a history that goes on with it. */
+  get kept(): Kept {
+    return { values: this.values, byMinute: this.#byMinute, byHour: this.#byHour };
+  }
+
+  get latency(): LatencyQuantiles | undefined {
+    return latencyQuantiles(this.#polls.okDurationsMs);
+  }
+
+  availability(nowMs: number): readonly AvailabilityWindow[] {
+    return WINDOWS_MS.map((windowMs) => {
+      const counts = windowMs === HOUR_MS ? this.#byMinute : this.#byHour;
+      return availabilityOf(windowMs, counts.within(windowMs, nowMs));
+    });
+  }
+
+  missedLastHour(objective: number, nowMs: number): readonly Missed[] {
+    const counts = this.#byMinute.within(HOUR_MS, nowMs);
+    return missedIn(availabilityOf(HOUR_MS, counts), counts, objective);
+  }
+
+  /** In minutes or hours. Single polls of a day are only in the state file. */
+  columns({ lengthMs, columnMs }: Range, nowMs: number): Columns {
+    const [counts, bucketMs] =
+      lengthMs <= HOUR_MS ? [this.#byMinute, MINUTE_MS] : ([this.#byHour, HOUR_MS] as const);
+    const columns = columnsOfBuckets(counts.bucketsFrom(nowMs - lengthMs), columnMs / bucketMs);
+    return { columnMs: Math.max(columnMs, bucketMs), columns, areQuantiles: false };
+  }
+
+  #polled(poll: Poll): void {
+    const afterMs = unseenAfterMs(this.longestGapMs, this.#askedSlots);
+    if (poll.outcome.kind !== "ours") this.#askedSlots = 0;
+    this.#skippedSincePoll = undefined;
+    const status = pollStatusOf(poll);
+    this.#polls.add(status);
+    const announcement = ANNOUNCEMENT.of(poll.said);
+    if (announcement !== undefined || poll.outcome.kind === "ok") this.announcement = announcement;
+    this.values.polled(poll);
+    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
+    if (unseen !== undefined) this.evidence.endUnseen(unseen);
+    this.evidence.polled(status);
+  }
+
+  #judged(poll: Poll, watchedMs: number): void {
+    const { id, outcome, endedAtMs } = poll;
+    const { kind, reason } = outcome;
+    this.#incidents.judged(outcome, endedAtMs);
+    this.#byMinute.add(poll, watchedMs);
+    this.#byHour.add(poll, watchedMs);
+    if (reason === "offline") {
+      this.#polls.markOffline(id);
+      this.evidence.wasOurs(id);
+      this.#failures = this.#failures.map((failure) =>
+        failure.id === id ? { ...failure, outcome: kind, reason } : failure,
+      );
+    }
+  }
+}
+
+function keep<T>(list: T[], entry: T, most: number): void {
+  list.push(entry);
+  if (list.length > most) list.shift();
+}

@@ -1,0 +1,216 @@
+import { outcomeOf } from "../../kernel/exchange/outcome.ts";
+import { ON_THE_WAY, rowOf } from "../../kernel/exchange/reasons.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
+import { MINUTE_MS } from "../../kernel/time/duration.ts";
+import { hostOf } from "../status/status.ts";
+
+const RECENT_MS = 5 * MINUTE_MS;
+const LONGEST_AWAITED_MS = 60_000;
+const POLL_WITHIN_MS = 30_000;
+
+type WatchedUpstream = {
+  readonly name: string;
+  readonly url: string;
+  readonly schedule: { readonly longestGapMs: number };
+};
+
+type Watched = {
+  host: string;
+  periodMs: number;
+  readonly sinceMs: number;
+  /** Undefined until the first poll of this process: what is restored may be hours old. */
+  newest: { readonly isAnswer: boolean; readonly atMs: number } | undefined;
+  lastAnswerMs: number | undefined;
+};
+
+type Suspect = { readonly poll: Poll; readonly judged: (poll: Poll) => void };
+
+/**
+ * Whether we are offline: told by the polls of all upstreams together, as one alone cannot tell. Upstreams on one host
+ * count as one. A failure that our own network may have caused gets its outcome here, once it is known.
+ */
+export class OwnNetwork {
+  readonly #watched = new Map<string, Watched>();
+  /** Failures in the network since the last answer of any upstream, the oldest first: ours or theirs, nobody knows yet. */
+  readonly #suspects = new Map<Watched, Suspect[]>();
+  #isOffline = false;
+  /** When it ended last. */
+  #offlineUntilMs = Number.NEGATIVE_INFINITY;
+  #lastAnswered: Watched | undefined;
+  /** Undefined until it is asked for: upstreams come and go. */
+  #knownToHaveSeveralHosts: boolean | undefined;
+
+  watch({ name, url, schedule }: WatchedUpstream, nowMs: number): void {
+    this.#knownToHaveSeveralHosts = undefined;
+    this.#watched.set(name, {
+      host: hostOf(url),
+      periodMs: schedule.longestGapMs,
+      sinceMs: nowMs,
+      newest: undefined,
+      lastAnswerMs: undefined,
+    });
+  }
+
+  /** The others are no longer polled: what they failed in counts as it looks. These may have changed. */
+  keep(upstreams: readonly WatchedUpstream[]): void {
+    this.#knownToHaveSeveralHosts = undefined;
+    const kept = new Set<string>();
+    for (const { name, url, schedule } of upstreams) {
+      const watched = this.#watched.get(name);
+      if (watched === undefined) continue;
+      watched.host = hostOf(url);
+      watched.periodMs = schedule.longestGapMs;
+      kept.add(name);
+    }
+    for (const [name, watched] of this.#watched) {
+      if (kept.has(name)) continue;
+      this.#watched.delete(name);
+      this.#tell(watched);
+      if (this.#lastAnswered === watched) this.#lastAnswered = undefined;
+    }
+  }
+
+  judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
+    const watched = this.#watched.get(upstream);
+    const { kind, reason } = poll.outcome;
+    // A token endpoint may not have been reached either, and is no upstream.
+    if (watched === undefined || kind === "ours" || reason === "auth") return judged(poll);
+    if (rowOf(reason)?.verdict === ON_THE_WAY) return this.#failed(watched, { poll, judged });
+    this.#answered(watched, poll.endedAtMs);
+    judged(poll);
+  }
+
+  /** Whether a failure has no outcome yet: then `settle` is to be called every few seconds. */
+  get isWaiting(): boolean {
+    return this.#suspects.size > 0;
+  }
+
+  /**
+   * A failure counts as it looks once nobody can tell otherwise soon: no poll of another host is due within five minutes,
+   * or none has told for as long. A poll that is in flight is waited for.
+   */
+  settle(nowMs: number): void {
+    const hosts = new Set<string>();
+    for (const { host, newest, sinceMs, periodMs } of this.#watched.values()) {
+      const endsInMs = (newest?.atMs ?? sinceMs) + periodMs + POLL_WITHIN_MS - nowMs;
+      if (endsInMs >= 0 && endsInMs < RECENT_MS) hosts.add(host);
+    }
+    for (const [watched, suspects] of this.#suspects) {
+      const isAnotherDue = hosts.size > (hosts.has(watched.host) ? 1 : 0);
+      const waitMs = isAnotherDue ? RECENT_MS : POLL_WITHIN_MS;
+      const first = suspects.findIndex(({ poll }) => {
+        const ageMs = nowMs - poll.endedAtMs;
+        return ageMs >= 0 && ageMs < waitMs;
+      });
+      const over = suspects.splice(0, first === -1 ? suspects.length : first);
+      if (suspects.length === 0) this.#suspects.delete(watched);
+      for (const { poll, judged } of over) judged(poll);
+    }
+  }
+
+  /**
+   * How many upstreams cannot be reached because we are offline; 0 while any answers. One that was not polled lately does
+   * not count: nobody knows whether it would answer now.
+   */
+  unreachable(nowMs: number): number {
+    if (!this.#isOffline) return 0;
+    const lastAnswerMs = this.#lastAnswerMs;
+    return this.#watched.values().reduce((count, watched) => {
+      return isUnreachable(watched, lastAnswerMs, nowMs) ? count + 1 : count;
+    }, 0);
+  }
+
+  /** Nobody knows yet whether its last failures are ours. */
+  isSuspected(upstream: string): boolean {
+    const watched = this.#watched.get(upstream);
+    return watched !== undefined && this.#suspects.has(watched);
+  }
+
+  /** An error status is an answer too, and so is anything else that came over the network. */
+  #answered(watched: Watched, atMs: number): void {
+    watched.newest = { isAnswer: true, atMs };
+    watched.lastAnswerMs = atMs;
+    this.#lastAnswered = watched;
+    for (const suspected of this.#suspects.keys()) this.#tell(suspected);
+    if (this.#isOffline) this.#offlineUntilMs = atMs;
+    this.#isOffline = false;
+  }
+
+  #failed(watched: Watched, suspect: Suspect): void {
+    const { sentAtMs, endedAtMs } = suspect.poll;
+    watched.newest = { isAnswer: false, atMs: endedAtMs };
+    const wasSentOffline = sentAtMs < this.#offlineUntilMs && endedAtMs >= this.#offlineUntilMs;
+    if (this.#isOffline || wasSentOffline) return suspect.judged(asOurs(suspect.poll));
+    const own = this.#suspects.get(watched) ?? [];
+    this.#suspects.set(watched, own);
+    own.push(suspect);
+    this.#isOffline = this.#isOfflineAt(endedAtMs);
+    if (this.#isOffline) {
+      for (const suspected of this.#suspects.keys()) this.#tell(suspected, endedAtMs);
+    } else if (!this.#hasSeveralHosts) {
+      this.#tell(watched);
+    }
+  }
+
+  /** Its failures were ours where they are of the time before we were found offline, and otherwise what they look like. */
+  #tell(watched: Watched, offlineAtMs?: number): void {
+    const suspects = this.#suspects.get(watched) ?? [];
+    this.#suspects.delete(watched);
+    for (const { poll, judged } of suspects) {
+      const isOurs = offlineAtMs !== undefined && isRecent(watched, poll.endedAtMs, offlineAtMs);
+      judged(isOurs ? asOurs(poll) : poll);
+    }
+  }
+
+  #isOfflineAt(nowMs: number): boolean {
+    // Usually it is this one. Where thousands fail, not all are asked for each failure.
+    if (this.#lastAnswered !== undefined && mayBeReached(this.#lastAnswered, nowMs)) return false;
+    if (!this.#hasSeveralHosts) return false;
+    for (const watched of this.#watched.values()) if (mayBeReached(watched, nowMs)) return false;
+    const lastAnswerMs = this.#lastAnswerMs;
+    let host: string | undefined;
+    for (const watched of this.#watched.values()) {
+      if (!isUnreachable(watched, lastAnswerMs, nowMs)) continue;
+      host ??= watched.host;
+      if (watched.host !== host) return true;
+    }
+    return false;
+  }
+
+  get #hasSeveralHosts(): boolean {
+    this.#knownToHaveSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
+    return this.#knownToHaveSeveralHosts;
+  }
+
+  /** When any upstream answered last. */
+  get #lastAnswerMs(): number {
+    return this.#watched
+      .values()
+      .reduce(
+        (latest, { lastAnswerMs = latest }) => Math.max(latest, lastAnswerMs),
+        Number.NEGATIVE_INFINITY,
+      );
+  }
+}
+
+function asOurs(poll: Poll): Poll {
+  return { ...poll, outcome: outcomeOf("offline") };
+}
+
+/** It answered, and need not have been polled again since; or it is new, and was not polled yet. */
+function mayBeReached({ newest, sinceMs, periodMs }: Watched, nowMs: number): boolean {
+  if (newest !== undefined && !newest.isAnswer) return false;
+  const fromMs = newest?.atMs ?? sinceMs;
+  return nowMs - fromMs < Math.min(periodMs, LONGEST_AWAITED_MS) + POLL_WITHIN_MS;
+}
+
+/** Its newest poll failed, and it answered until about the last answer of any. One that is down for longer tells nothing. */
+function isUnreachable(watched: Watched, lastAnswerMs: number, nowMs: number): boolean {
+  const { newest, periodMs } = watched;
+  if (newest === undefined || newest.isAnswer || !isRecent(watched, newest.atMs, nowMs)) return false;
+  return (watched.lastAnswerMs ?? lastAnswerMs) + 2 * periodMs + POLL_WITHIN_MS >= lastAnswerMs;
+}
+
+function isRecent({ periodMs }: Watched, atMs: number, nowMs: number): boolean {
+  return nowMs - atMs < Math.max(RECENT_MS, 2 * periodMs);
+}

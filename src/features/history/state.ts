@@ -1,0 +1,92 @@
+/** The port of the state file: what survives a restart. */
+
+import type { Cost } from "../money/price.ts";
+import type { Recorder } from "../../kernel/poll/ports.ts";
+import type { NoteHome } from "../quota/journal.ts";
+import type { KeepPause } from "../../kernel/budget/pauses.ts";
+import type { BudgetRecord, PauseRecord } from "../hints/record.ts";
+import { type KeptQuotas, NOTHING_KEPT } from "../quota/quota.ts";
+import type { Notified, Remembered } from "../notify/plan/transitions.ts";
+import type { Incident, PollStatus } from "../status/status.ts";
+import type { Columns, CountedBucket } from "../status/timeline.ts";
+import type { ValuePoint } from "../values/credit.ts";
+import type { SavedValue } from "./kept-values.ts";
+
+export type SavedPoll = {
+  readonly upstream: string;
+  readonly endedAtMs: number;
+  readonly withinObjective: boolean;
+  readonly watchedMs: number;
+  readonly status: PollStatus;
+  readonly cost?: Cost | undefined;
+};
+
+/** What one upstream continues with after a restart. Its health follows from its last poll and its newest incident. */
+export type RestoredUpstream = {
+  /** The newest last, as are failures and buckets. */
+  readonly polls: readonly PollStatus[];
+  readonly failures: readonly PollStatus[];
+  /** The newest first; at most the first one is still open. */
+  readonly incidents: readonly Incident[];
+  /** Of the newest incident, unless its end was seen. */
+  readonly evidence: readonly PollStatus[];
+  readonly minutes: readonly CountedBucket[];
+  readonly hours: readonly CountedBucket[];
+  readonly values: readonly SavedValue[];
+};
+
+/** What the recorder of the state file reads after each event. */
+export type SavedHistory = {
+  readonly newestIncident: Incident | undefined;
+  readonly evidence: { of(incident: Incident): readonly PollStatus[] };
+  readonly values: { newest(name: string): ValuePoint | undefined };
+};
+
+/** All rows that the file must hold, whatever was written before. */
+export type Standing = {
+  readonly quotas: KeptQuotas;
+  readonly budgets: ReadonlyMap<string, BudgetRecord>;
+  readonly pauses: ReadonlyMap<string, PauseRecord>;
+  readonly notifications: Remembered;
+};
+
+export const NOTHING_STANDING: Standing = {
+  quotas: NOTHING_KEPT,
+  budgets: new Map(),
+  pauses: new Map(),
+  notifications: { since: new Map(), notified: [] },
+};
+
+/** Of one upstream, at most of a day, or of 90 in columns of a day. */
+export type ColumnsQuestion = {
+  readonly upstream: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly columnMs: number;
+};
+
+/** Keeps everything in a file while it can. Never blocks polls. */
+export interface StateStore extends NoteHome {
+  /** When a damaged file was found last, with what it knew. Wall clock; undefined if none is kept. */
+  readonly lostAtMs: number | undefined;
+  /** Whether records reach the file now. */
+  readonly isUp: boolean;
+  /** Returned once: an upstream that is removed and comes back later begins with its values and incidents, from memory. */
+  restored(upstream: string): RestoredUpstream | undefined;
+  /** Those that are not restored yet, and had an incident when they were seen last. */
+  readonly inAnIncident: readonly string[];
+  /** What earlier processes sent, or may have sent, and what they were asked for. */
+  readonly standing: Standing;
+  readonly keepPause: KeepPause;
+  keepNotified(notified: Notified): void;
+  /** When a receiver was first known. Wall clock. */
+  keepReceiver(receiver: string, sinceMs: number): void;
+  /** Undefined where it cannot tell. */
+  columns(question: ColumnsQuestion): Promise<Columns | undefined>;
+  /** Must get each event after `history`: it saves the incident and the values that came of it. */
+  recorderOf(upstream: string, history: SavedHistory): Recorder;
+  /** Reads all rows after trouble: the file may be a new one. */
+  readAfterTrouble(read: () => Standing): void;
+  /** Writes what is left, if it can. Takes some seconds at most. */
+  close(): Promise<void>;
+}

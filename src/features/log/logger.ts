@@ -1,0 +1,308 @@
+import { hash } from "node:crypto";
+import { pino } from "pino";
+import { LOG_BYTES_A_MINUTE } from "../../kernel/exchange/bounds.ts";
+import { requestIdsIn } from "../../kernel/exchange/kept-headers.ts";
+import type { LogLevel } from "../../kernel/config/config.ts";
+import { formatMoney } from "../money/price.ts";
+import type { Log } from "../../kernel/text/log.ts";
+import { rowOf } from "../../kernel/exchange/reasons.ts";
+import type { SkipCause } from "../../kernel/exchange/outcome.ts";
+import { ANNOUNCEMENT, type Announcement } from "../announcements/announcement.ts";
+import { COST } from "../money/cost.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
+import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
+import { VALUES } from "../values/values.ts";
+import { oneLine } from "../../kernel/text/escape.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
+import { formatDuration, MINUTE_MS } from "../../kernel/time/duration.ts";
+import { StdoutLines } from "./stdout.ts";
+
+const LONGEST_DETAIL = 500;
+/** While yielding, one slot in four is used: fewer starts in a row than this do not end skipping. */
+const STARTS_THAT_END_SKIPPING = 5;
+/** The time, the level, the message and the name of the upstream. */
+const LINE_BYTES = 250;
+
+export type LoggerOptions = {
+  readonly level: LogLevel;
+  /** Standard output by default. */
+  readonly out?: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** For people; the default on a terminal. */
+  readonly pretty?: boolean;
+};
+
+/** The level may be changed while it runs. */
+export type Logger = Log & { level: string };
+
+export function createLogger({ level, out, pretty }: LoggerOptions): Logger {
+  const isTerminal = (out ?? process.stdout).isTTY === true;
+  const isPretty = pretty ?? isTerminal;
+  const hasColours = isTerminal && !process.env["NO_COLOR"];
+  const format = (line: string): string => (isPretty ? prettyLine(line, hasColours) : line);
+  const lines = out ?? new StdoutLines((lost) => format(lostNotice(lost)));
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return pino(options, { write: (line) => void lines.write(format(line)) });
+}
+
+function lostNotice(lines: number): string {
+  const time = new Date().toISOString();
+  return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
+}
+
+const UNREADABLE_IS_TOLD_AFTER = 3;
+
+const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+
+/** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
+export class LogRecorder implements Recorder {
+  /** Its level is read each time. */
+  readonly #log: Readonly<Logger>;
+  readonly #upstream: string;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #usedUp: (budget: string | undefined) => string | undefined;
+  readonly #loggedCauses = new Set<SkipCause>();
+  #skippedSlots = 0;
+  #startsInARow = 0;
+  #wasPolled = false;
+  #loggedEnd = "";
+  /** By name, in how many answers in a row. */
+  readonly #unreadable = new Map<string, number>();
+  #minuteFromMs = Number.NEGATIVE_INFINITY;
+  #minuteBytes = 0;
+  #leftOut = 0;
+
+  /** `usedUp`: why its budgets, or one of them, have no quota or spend left for a poll of it, in words. */
+  constructor(
+    log: Readonly<Logger>,
+    upstream: string,
+    clock: Pick<Clock, "now">,
+    usedUp: (budget: string | undefined) => string | undefined = () => undefined,
+  ) {
+    this.#log = log;
+    this.#upstream = upstream;
+    this.#clock = clock;
+    this.#usedUp = usedUp;
+  }
+
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+      case "unwatched":
+        return;
+      case "slot_started":
+        return this.#slotStarted();
+      case "slots_skipped":
+        return this.#slotsSkipped(event);
+      case "polled":
+        return this.#polled(event.poll);
+      case "pause_requested":
+        return this.#pauseRequested(event);
+      case "judged":
+        return this.#judged(event.poll);
+      case "health_changed":
+        return this.#healthChanged(event);
+      default:
+        event satisfies never;
+    }
+  }
+
+  #slotStarted(): void {
+    this.#startsInARow += 1;
+    if (this.#loggedCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
+      this.#write("info", { skipped: this.#skippedSlots }, "slots are no longer skipped");
+      this.#loggedCauses.clear();
+      this.#skippedSlots = 0;
+    }
+  }
+
+  #slotsSkipped({ cause, count, budget }: Extract<PollEvent, { kind: "slots_skipped" }>): void {
+    this.#startsInARow = 0;
+    const fields = { cause, ...(budget === undefined ? {} : { budget }), count };
+    if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
+      this.#log.debug({ upstream: this.#upstream, ...fields }, "slot skipped");
+    } else {
+      // A healthy start waits too, as nobody knows what was sent before it.
+      const isStart = cause === "budget" && !this.#wasPolled;
+      const detail = cause === "quota" ? this.#usedUp(budget) : undefined;
+      this.#write(
+        "info",
+        { ...fields, ...(detail !== undefined && { detail }) },
+        isStart ? "slots are skipped until the first poll" : "slots are being skipped",
+      );
+      this.#loggedCauses.add(cause);
+    }
+    this.#skippedSlots += count;
+  }
+
+  #polled(poll: Poll): void {
+    this.#wasPolled = true;
+    this.#announced(poll);
+    this.#valuesRead(poll);
+    this.#charged(poll);
+  }
+
+  /** The promise of a spend is as good as `at_most` of its prices. */
+  #charged({ id, said }: Poll): void {
+    const cost = COST.of(said);
+    if (cost === undefined || cost.units <= cost.reserved) return;
+    const [charged, atMost] = [cost.units, cost.reserved].map(formatMoney);
+    const fields = { poll: id, charged, atMost, currency: cost.currency };
+    this.#write("warn", fields, "the answer cost more than at_most of its price");
+  }
+
+  #judged(poll: Poll): void {
+    // On the hot path of every poll: build nothing that is not logged.
+    if (!POLL_LEVELS.has(this.#log.level)) return;
+    const fields = {
+      upstream: this.#upstream,
+      origin: poll.origin,
+      outcome: poll.outcome.kind,
+      ...pollFields(poll),
+    };
+    this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
+  }
+
+  /** Once, and again when it changes. */
+  #announced({ said, outcome }: Poll): void {
+    const announcement = ANNOUNCEMENT.of(said);
+    if (announcement === undefined) {
+      if (outcome.kind === "ok") this.#loggedEnd = "";
+      return;
+    }
+    const fields = endFields(announcement);
+    // It may be long, and each upstream has one.
+    const end = hash("sha256", JSON.stringify(fields));
+    if (end === this.#loggedEnd) return;
+    this.#loggedEnd = end;
+    this.#write("warn", fields, "upstream announces the end of its API");
+  }
+
+  /** One answer without it may be of a server that lags behind: three in a row are told. */
+  #valuesRead({ said }: Poll): void {
+    const seen = VALUES.of(said);
+    if (seen === undefined) return;
+    const { values, unreadable } = seen;
+    for (const { name, found = "nothing" } of unreadable) {
+      const inARow = (this.#unreadable.get(name) ?? 0) + 1;
+      this.#unreadable.set(name, inARow);
+      if (inARow === UNREADABLE_IS_TOLD_AFTER) this.#write("warn", { name, found }, "value cannot be read");
+    }
+    for (const { name, value } of values) {
+      const inARow = this.#unreadable.get(name) ?? 0;
+      this.#unreadable.delete(name);
+      if (inARow >= UNREADABLE_IS_TOLD_AFTER) this.#write("info", { name, value }, "value can be read again");
+    }
+  }
+
+  #pauseRequested({
+    budgets,
+    pause,
+    maxPauseMs,
+    because,
+  }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+    const { scope, source, forMs } = pause;
+    const seconds = Math.round(forMs / 1_000);
+    const fields = { budget: budgets.join(", "), ...(because && { because }), scope, source, seconds };
+    if (source === "credit_spent") return this.#write("info", fields, "credit is spent, pausing the budget");
+    if (forMs <= maxPauseMs) return this.#write("info", fields, "upstream requested a pause");
+    const cap = formatDuration(maxPauseMs);
+    this.#write("warn", { ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
+  }
+
+  #healthChanged({ from, to, poll: last }: Extract<PollEvent, { kind: "health_changed" }>): void {
+    // It becomes unknown because polls are missing: the last poll is not the cause.
+    const poll = to === "unknown" ? undefined : last;
+    const side = poll && rowOf(poll.outcome.reason)?.verdict.side;
+    const fields = { from, to, ...(side && { side }), ...(poll && pollFields(poll)) };
+    this.#write(to === "up" ? "info" : "warn", fields, "health changed");
+  }
+
+  /** What an upstream does can fill a disk. Debug lines are for whoever asks for them. */
+  #write(level: "info" | "warn", fields: object, message: string): void {
+    const upstream = this.#upstream;
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#minuteFromMs >= MINUTE_MS) {
+      if (this.#leftOut > 0) this.#log.warn({ upstream, lines: this.#leftOut }, "log lines were left out");
+      this.#minuteFromMs = nowMs;
+      this.#minuteBytes = 0;
+      this.#leftOut = 0;
+    }
+    const bytes = LINE_BYTES + Buffer.byteLength(JSON.stringify(fields));
+    if (this.#minuteBytes + bytes > LOG_BYTES_A_MINUTE) {
+      this.#leftOut += 1;
+      return;
+    }
+    this.#minuteBytes += bytes;
+    this.#log[level]({ upstream, ...fields }, message);
+  }
+}
+
+function endFields({ deprecatedAtMs, sunsetAtMs, links, warning }: Announcement): object {
+  return {
+    ...(deprecatedAtMs !== undefined && { deprecatedAt: new Date(deprecatedAtMs).toISOString() }),
+    ...(sunsetAtMs !== undefined && { sunsetAt: new Date(sunsetAtMs).toISOString() }),
+    ...(links.length === 0 ? {} : { links: links.map(({ rel, target }) => `${rel}: ${target}`) }),
+    ...(warning === undefined ? {} : { warning }),
+  };
+}
+
+function pollFields(poll: Poll): object {
+  const { reason } = poll.outcome;
+  const requestIds = requestIdsIn(poll.head?.headers);
+  return {
+    poll: poll.id,
+    ...(reason === "" ? {} : { reason }),
+    ...(poll.head === undefined ? {} : { status: poll.head.status }),
+    durationMs: rounded(poll.durationMs),
+    phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
+    detail: oneLine(poll.detail, LONGEST_DETAIL),
+    ...(requestIds === undefined ? {} : { requestIds }),
+  };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+const LONGEST_VALUE = 1000;
+const DIM = 2;
+const LEVEL_COLOURS: ReadonlyMap<unknown, number> = new Map([
+  ["trace", DIM],
+  ["debug", 36],
+  ["info", 32],
+  ["warn", 33],
+  ["error", 31],
+]);
+
+/** A JSON line of the log for a terminal: time, level, message, fields. */
+export function prettyLine(json: string, hasColours: boolean): string {
+  const entry: Readonly<Record<string, unknown>> = JSON.parse(json);
+  const { time, level, msg, ...fields } = entry;
+  const paint = (code: number, text: string): string =>
+    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const parts = [
+    paint(DIM, shown(time).slice(11, 23)),
+    paint(LEVEL_COLOURS.get(level) ?? 0, shown(level).toUpperCase().padEnd(5)),
+    oneLine(shown(msg), LONGEST_VALUE),
+    ...Object.entries(fields).map(([name, value]) => paint(DIM, `${name}=`) + quoted(value)),
+  ];
+  return `${parts.join(" ")}\n`;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+}
+
+/** Quoted where the end of the value would be unclear. */
+function quoted(value: unknown): string {
+  const text = shown(value);
+  return oneLine(
+    typeof value === "string" && /[\s"=]|^$/.test(text) ? JSON.stringify(text) : text,
+    LONGEST_VALUE,
+  );
+}

@@ -1,0 +1,108 @@
+/** What a poll costs, and what may be spent. Money is written in whole currencies, and counted in billionths. */
+
+import { z } from "zod";
+import type { Quota } from "../../kernel/config/config.ts";
+import { type Price, type PricePart, unitsOf } from "./price.ts";
+import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
+import {
+  decoded,
+  duration,
+  matching,
+  named,
+  oneOf,
+  oneOrMore,
+  pointer,
+  section,
+} from "../../config/keys/leaves.ts";
+import { type Rule } from "../../config/keys/notes.ts";
+import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../../config/keys/rules.ts";
+
+const MOST_PARTS = 10;
+const CURRENCY = matching(/^[A-Z]{3}$/, "a currency's three letters, such as EUR");
+
+/** Below a billionth, money would be counted as none. */
+function amount(least: number, most: number): z.ZodType<number, number> {
+  const error = `a number from ${least === 0 ? 0 : "0.000000001"} to ${most}`;
+  return z.number({ error }).min(least, { error }).max(most, { error });
+}
+
+function money(least: 0 | 1e-9): z.ZodType<number> {
+  return decoded(amount(least, 1_000_000), unitsOf);
+}
+
+const part = ruled(
+  section(
+    {
+      per_request: money(0).optional().describe("What each request costs, whatever its answer."),
+      of: pointer("a JSON pointer, such as /usage/total_tokens", { least: 1 })
+        .optional()
+        .describe("Or where the answer tells how much was used, as a JSON pointer (RFC 6901)."),
+      per: amount(1e-9, 1e12).optional().describe("So much of what stands there costs what `is` says."),
+      is: money(0).optional().describe("What that much costs."),
+      at_most: money(0)
+        .optional()
+        .describe(
+          "The most that one poll may cost by this. It is reserved before the poll is sent, and charged where no answer tells what it did cost.",
+        ),
+      currency: CURRENCY.describe(
+        "Its three letters (ISO 4217). All that count against one spend have the same.",
+      ),
+    },
+    "a mapping such as { per_request: 0.0001, currency: EUR }",
+  ),
+  exactlyOne("per_request", "of"),
+  together("of", "per", "is", "at_most"),
+);
+
+const oneCurrency: Rule = {
+  check: (parts, refuse) => {
+    const [first] = itemsOf(parts);
+    for (const [index, each] of itemsOf(parts).entries()) {
+      if (mappingOf(each)["currency"] !== mappingOf(first)["currency"])
+        refuse([index, "currency"], "must be the currency of the other parts of its price");
+    }
+  },
+};
+
+type WrittenPart = z.output<typeof part>;
+
+export const priceSchema: z.ZodType<Price> = decoded(
+  ruled(
+    oneOrMore(
+      part,
+      "a price, such as { per_request: 0.0001, currency: EUR }, or a list of prices that are added",
+      MOST_PARTS,
+      "parts of a price",
+    ),
+    oneCurrency,
+  ),
+  (parts) => ({ currency: parts[0]?.currency ?? "", parts: parts.map(partOf) }),
+);
+
+function partOf({ per_request, of, per = 1, is = 0, at_most = 0 }: WrittenPart): PricePart {
+  if (of === undefined) return { kind: "request", units: per_request ?? 0 };
+  return { kind: "answer", of, per, units: is, mostUnits: at_most };
+}
+
+const quotaKeys = {
+  per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
+  on_exhaust: oneOf(["stop", "refuse"])
+    .prefault("refuse")
+    .describe(
+      "refuse: a schedule that would use it up early is refused. stop: polls stop once it is used up.",
+    ),
+};
+
+export function quotaSchema(requests: z.ZodType<number>): z.ZodType<Quota> {
+  return named(section({ requests, ...quotaKeys }), { requests: "most", per: "perMs" });
+}
+
+export const spendSchema: z.ZodType<Quota> = named(
+  section({
+    at_most: money(1e-9).describe(
+      "What Pacewatch itself may spend in the period, in the currency of the prices.",
+    ),
+    ...quotaKeys,
+  }),
+  { at_most: "most", per: "perMs" },
+);

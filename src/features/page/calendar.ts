@@ -1,0 +1,114 @@
+import { html, raw } from "hono/html";
+import {
+  availabilityOf,
+  type AvailabilityWindow,
+  failedWords,
+  verdictOnAvailability,
+  watchedWords,
+} from "../status/availability.ts";
+import type { Incident, UpstreamFacts } from "../status/status.ts";
+import { CALENDAR, type Column, type Columns, spanOf } from "../status/timeline.ts";
+import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
+import { DAY_MS } from "../../kernel/time/duration.ts";
+import type { Markup } from "./markup.ts";
+import { incidentId } from "./plot.ts";
+import { percent } from "./wording.ts";
+
+const KINDS = ["fine", "some", "bad", "early", "unwatched"] as const;
+type Kind = (typeof KINDS)[number];
+
+const WORDS: Readonly<Record<Kind, string>> = {
+  fine: "all ok",
+  some: "some failed, objective met",
+  bad: "objective missed",
+  early: "watched for less than a tenth",
+  unwatched: "not watched",
+};
+
+/** Told apart by shape and shade too. */
+const SHAPES: Readonly<Record<Kind, string>> = {
+  fine: '<circle cx="8" cy="8" r="2.5"/>',
+  some: '<path d="M1 15V1L15 15z"/>',
+  bad: '<rect x="1" y="1" width="14" height="14"/><path class="cut" d="M4.5 4.5l7 7M11.5 4.5l-7 7"/>',
+  early: '<circle class="hollow" cx="8" cy="8" r="5"/>',
+  unwatched: '<rect class="hatched" x="1" y="1" width="14" height="14"/>',
+};
+
+type Calendar = {
+  readonly upstream: Pick<UpstreamFacts, "name" | "objective">;
+  /** In days. */
+  readonly seen: Columns;
+  readonly incidents: readonly Incident[];
+  readonly nowMs: number;
+  readonly hasReports: boolean;
+};
+
+/** The last 90 days in UTC, a column for each week. */
+export function calendar(given: Calendar): Markup {
+  const { fromMs, toMs } = spanOf(CALENDAR, given.nowMs);
+  const columns = new Map(given.seen.columns.map((column) => [column.index, column]));
+  const days = Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, place) => fromMs / DAY_MS + place);
+  return html`<ol class="calendar" aria-label="The last 90 days">
+      ${LABELLED.map((weekday) => html`<li class="label day-${weekday}" aria-hidden="true">${WEEKDAYS[weekday]?.slice(0, 3)}</li> `)}
+      ${days.map((day, place) => [place === 0 || weekdayOf(day) === MONDAY ? monthLabel(day, days) : "", dayCell(day, columns.get(day), given)])}
+    </ol>
+    <p class="legend">${KINDS.map((kind) => html`<span>${sign(kind)} ${WORDS[kind]}</span>`)}</p>`;
+}
+
+const MONDAY = 1;
+const LABELLED = [1, 3, 5];
+
+/** Above the week in which a month begins; empty above the others. Each day has its date in words too. */
+function monthLabel(day: number, days: readonly number[]): Markup {
+  const sunday = day + ((7 - weekdayOf(day)) % 7);
+  const { month, day: ofMonth } = civilDayOf(Math.min(sunday, days.at(-1) ?? sunday));
+  return html`<li class="label month" aria-hidden="true">${ofMonth <= 7 ? MONTHS[month - 1] : ""}</li> `;
+}
+
+function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {
+  const window = availabilityOf(DAY_MS, column ?? { watchedMs: 0, failedMs: 0 });
+  const kind = kindOf(window, given.upstream.objective.availability);
+  const ofTime = [percent(window.ratio ?? 0), watchedWords(window)].filter((word) => word !== "").join(" ");
+  const said = window.ratio === undefined ? WORDS.unwatched : `${ofTime}, ${failedWords(window)}`;
+  const words = `${dayText(day)}: ${said}`;
+  const target = targetOf(day, column?.counts.failed ?? 0, given);
+  return html`<li class="day-${weekdayOf(day)}" title="${words}">
+    ${target === undefined ? html`<span role="img" aria-label="${words}">${sign(kind)}</span>` : html`<a href="${target}" aria-label="${words}">${sign(kind)}</a>`}
+  </li> `;
+}
+
+function kindOf(window: AvailabilityWindow, objective: number): Kind {
+  const verdict = verdictOnAvailability(window, objective);
+  switch (verdict) {
+    case "unknown":
+      return "unwatched";
+    case "early":
+      return "early";
+    case "missed":
+      return "bad";
+    case "met":
+      return window.failedMs === 0 ? "fine" : "some";
+    default:
+      return verdict satisfies never;
+  }
+}
+
+/** Its newest incident on this page; what is older, or was never one, is in the day's report. */
+function targetOf(
+  day: number,
+  failed: number,
+  { upstream, incidents, nowMs, hasReports }: Calendar,
+): string | undefined {
+  const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS];
+  const incident = incidents.find(
+    ({ startedAtMs, endedAtMs = nowMs }) => startedAtMs < toMs && endedAtMs >= fromMs,
+  );
+  if (incident !== undefined) return `#${incidentId(incident)}`;
+  return failed > 0 && hasReports
+    ? `../report?upstream=${upstream.name}&from=${dayText(day)}&to=${dayText(day)}`
+    : undefined;
+}
+
+function sign(kind: Kind): Markup {
+  return raw(`<svg class="day ${kind}" viewBox="0 0 16 16" aria-hidden="true">${SHAPES[kind]}</svg>`);
+}

@@ -1,0 +1,244 @@
+/**
+ * The long quota of one budget counts what was sent, by hour, so that it fits into the state file. Its unit is a
+ * request, or for what a budget may spend, a billionth of the currency: then a request is sent for the most that it may
+ * cost, and ends with what it did cost. A process that is killed cannot say what became of a request that had not ended:
+ * it stays counted, and is called unconfirmed.
+ */
+
+import type { Quota } from "../../kernel/config/config.ts";
+import { HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
+
+/** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
+export const QUOTA_HOURS_KEPT: number = 400 * 24;
+
+/** That of 2026-01-01. No clock that shows an earlier one was right: nobody could run this program then. */
+const FIRST_HOUR = 490_896;
+
+/** So many were sent in an hour whose count was lost: as many as the quota allows. */
+export const NOBODY_KNOWS: number = Infinity;
+
+/** Units by hour since the epoch. */
+export type QuotaBuckets = ReadonlyMap<number, number>;
+
+export const QUOTAS_OF = ["requests", "money"] as const;
+
+/** A budget has up to two quotas: of the requests that it sends, and of the money that it spends. */
+export type QuotaKey = { readonly budget: string; readonly of: (typeof QUOTAS_OF)[number] };
+
+/** In units. `requests` includes those that are unconfirmed: they may have been sent, or not. */
+export type HourCount = { readonly hour: number; readonly requests: number; readonly unconfirmed: number };
+
+export type QuotaRow = QuotaKey & HourCount;
+
+/** What outlives a process. */
+export type KeptQuotas = {
+  readonly rows: readonly QuotaRow[];
+  /** What was sent in them is lost, of whichever budget. A quota that has a row there is known all the same. */
+  readonly lostHours: readonly number[];
+};
+
+export const NOTHING_KEPT: KeptQuotas = { rows: [], lostHours: [] };
+
+/** This is not all that there was. So as of now, all of every quota counts as used. */
+export function allUsed({ rows, lostHours }: KeptQuotas, nowMs: number): KeptQuotas {
+  const hour = hourOf(nowMs);
+  const unknown = { requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+  return {
+    rows: rows.map((row) => (row.hour === hour ? { ...row, ...unknown } : row)),
+    lostHours: [...new Set([...lostHours, hour])],
+  };
+}
+
+/** A request that has not ended. Its hour changes when the calendar is set. */
+export type OpenRequest = { readonly units: number; hour: number };
+
+export class QuotaCount {
+  readonly key: QuotaKey;
+  readonly #nowMs: () => number;
+  readonly #onChanged: (row: QuotaRow) => void;
+  #limit: Quota | undefined;
+  readonly #byHour: Map<number, number>;
+  /** This process sent these of them. */
+  readonly #ownByHour = new Map<number, number>();
+  /** These of them were in flight when an earlier process was killed. */
+  readonly #unconfirmed: QuotaBuckets;
+  readonly #open = new Set<OpenRequest>();
+
+  /** `nowMs` names the hours: see steady-calendar.ts. */
+  constructor(
+    key: QuotaKey,
+    nowMs: () => number,
+    restored: readonly HourCount[] = [],
+    onChanged: (row: QuotaRow) => void = () => {},
+  ) {
+    this.key = key;
+    this.#nowMs = nowMs;
+    this.#onChanged = onChanged;
+    this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
+    this.#unconfirmed = new Map(restored.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
+  }
+
+  /** Undefined for a budget without a quota: the file hears nothing of it. */
+  get limit(): Quota | undefined {
+    return this.#limit;
+  }
+
+  change(limit: Quota | undefined): void {
+    const wasWithout = this.#limit === undefined;
+    this.#limit = limit;
+    if (wasWithout && limit !== undefined) for (const row of this.rows) this.#onChanged(row);
+  }
+
+  /** What costs nothing is always allowed. */
+  hasRoomFor(units: number): boolean {
+    return this.#limit === undefined || units === 0 || this.#usedOf(this.#limit) + units <= this.#limit.most;
+  }
+
+  /** Until when there is no room for so many units; undefined while there is. By its own calendar. */
+  noRoomUntilMs(units: number): number | undefined {
+    const limit = this.#limit;
+    if (limit === undefined || this.hasRoomFor(units)) return undefined;
+    const { most, perMs } = limit;
+    const nowMs = this.#nowMs();
+    let used = this.#usedOf(limit);
+    for (const [hour, taken] of [...this.#byHour].toSorted(([one], [other]) => one - other)) {
+      if (hour < hourOf(nowMs - perMs)) continue;
+      used -= taken;
+      if (used + units <= most) return (hour + 1) * HOUR_MS + perMs;
+    }
+    return nowMs + perMs + HOUR_MS;
+  }
+
+  get used(): number | undefined {
+    return this.#limit && countable(this.#usedOf(this.#limit), this.#limit);
+  }
+
+  /** An earlier process may have sent these of the used ones, or not. */
+  get unconfirmed(): number | undefined {
+    if (this.#limit === undefined) return undefined;
+    const oldestHour = hourOf(this.#nowMs() - this.#limit.perMs);
+    return countable(sumSince(this.#unconfirmed, oldestHour), this.#limit);
+  }
+
+  get buckets(): QuotaBuckets {
+    const limit = this.#limit;
+    return limit === undefined
+      ? this.#byHour
+      : new Map([...this.#byHour].map(([hour, requests]) => [hour, countable(requests, limit)]));
+  }
+
+  /** The file must hold all of these. */
+  get rows(): readonly QuotaRow[] {
+    return [...this.#byHour.keys()].map((hour) => this.#rowOf(hour));
+  }
+
+  /**
+   * A request counts at once, and is unconfirmed until it ends. Where there is no limit it counts when it ends, and
+   * nothing is kept of it until then.
+   */
+  send(units: number): OpenRequest | undefined {
+    if (this.#limit === undefined) return undefined;
+    const request = { units, hour: this.#hour() };
+    this.#open.add(request);
+    this.#add(request.hour, units);
+    this.#changed(request.hour);
+    return request;
+  }
+
+  /** What was sent is ended once, with the units that it took: none where nothing was sent. */
+  end(request: OpenRequest | undefined, units: number): void {
+    if (request !== undefined) this.#open.delete(request);
+    const hour = request?.hour ?? this.#hour();
+    this.#add(hour, units - (request?.units ?? 0));
+    this.#changed(hour);
+  }
+
+  /** Another process counted at least so many in this hour, but not what is open here. */
+  raise(hour: number, atLeast: number): void {
+    let open = 0;
+    for (const request of this.#open) if (request.hour === hour) open += request.units;
+    if ((this.#byHour.get(hour) ?? 0) >= atLeast + open) return;
+    this.#byHour.set(hour, atLeast + open);
+    this.#changed(hour);
+  }
+
+  /**
+   * Nobody knows by which time a request was counted before the calendar was set. So what this process sent leaves the
+   * quota later, never earlier. What any process sent in an impossible hour was sent by now.
+   */
+  calendarSet(byMs: number, nowMs: number): void {
+    for (const [hour, requests] of this.#byHour)
+      if (hour < FIRST_HOUR && hourOf(nowMs) >= FIRST_HOUR) this.#ownByHour.set(hour, requests);
+    const own = [...this.#ownByHour];
+    this.#ownByHour.clear();
+    for (const [hour, requests] of own) {
+      addTo(this.#byHour, hour, -requests);
+      this.#add(hourAfter(hour, byMs, nowMs), requests);
+    }
+    const before = new Set([...own.map(([hour]) => hour), ...[...this.#open].map(({ hour }) => hour)]);
+    for (const request of this.#open) request.hour = hourAfter(request.hour, byMs, nowMs);
+    for (const hour of before) {
+      this.#changed(hour);
+      this.#changed(hourAfter(hour, byMs, nowMs));
+    }
+  }
+
+  #add(hour: number, amount: number): void {
+    addTo(this.#byHour, hour, amount);
+    addTo(this.#ownByHour, hour, amount);
+  }
+
+  #changed(hour: number): void {
+    if (this.#limit !== undefined) this.#onChanged(this.#rowOf(hour));
+  }
+
+  #rowOf(hour: number): QuotaRow {
+    const requests = this.#byHour.get(hour) ?? 0;
+    let unconfirmed = this.#unconfirmed.get(hour) ?? 0;
+    for (const open of this.#open) if (open.hour === hour) unconfirmed += open.units;
+    return { ...this.key, hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
+  }
+
+  /** A bucket counts until all of it is older than the window: rounded to the safe side. */
+  #usedOf({ perMs }: Quota): number {
+    return sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
+  }
+
+  #hour(): number {
+    const hour = hourOf(this.#nowMs());
+    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
+    return hour;
+  }
+
+  #dropOlderThan(oldestHour: number): void {
+    for (const hour of this.#byHour.keys()) {
+      if (hour >= oldestHour) continue;
+      this.#byHour.delete(hour);
+      this.#ownByHour.delete(hour);
+    }
+  }
+}
+
+/** After the calendar was set, an hour becomes this one: it is not earlier, and not in the future. */
+function hourAfter(hour: number, byMs: number, nowMs: number): number {
+  const nowHour = hourOf(nowMs);
+  if (hour < FIRST_HOUR && nowHour >= FIRST_HOUR) return nowHour;
+  return Math.max(hour, Math.min(nowHour, hour + Math.ceil(byMs / HOUR_MS)));
+}
+
+function addTo(byHour: Map<number, number>, hour: number, amount: number): void {
+  const after = (byHour.get(hour) ?? 0) + amount;
+  // What nobody knows less what nobody knows is no number.
+  byHour.set(hour, after > 0 ? after : 0);
+}
+
+function sumSince(byHour: QuotaBuckets, oldestHour: number): number {
+  let sum = 0;
+  for (const [hour, requests] of byHour) if (hour >= oldestHour) sum += requests;
+  return sum;
+}
+
+/** Of what nobody knows, the whole quota counts as used. */
+function countable(units: number, { most }: Quota): number {
+  return units === NOBODY_KNOWS ? most : units;
+}

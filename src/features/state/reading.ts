@@ -1,0 +1,171 @@
+import { DatabaseSync } from "node:sqlite";
+import type { LearnedWindow } from "../hints/learned-windows.ts";
+import type { BudgetRecord } from "../hints/record.ts";
+import type { KeptQuotas } from "../quota/quota.ts";
+import { LONGEST_WINDOW_MS } from "../values/credit.ts";
+import { HOURS_KEPT, MINUTES_KEPT } from "../history/history.ts";
+import { FAILURES_KEPT, POLLS_KEPT } from "../status/kept-poll.ts";
+import { INCIDENTS_KEPT } from "../history/incidents.ts";
+import type { RestoredUpstream } from "../history/state.ts";
+import type { PollStatus } from "../status/status.ts";
+import { hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
+import type { Restored } from "./messages.ts";
+import { readBeside } from "./quiet-file.ts";
+import { readRows, type Row, text } from "../../kernel/text/rows.ts";
+import { StateFileError, troubleOf } from "./trouble.ts";
+import {
+  bucketOf,
+  budgetOf,
+  closedWhere,
+  evidenceOf,
+  incidentOf,
+  lostHourOf,
+  notifiedOf,
+  pauseOf,
+  pollOf,
+  quotaOf,
+  receiverOf,
+  valueOf,
+} from "./tables.ts";
+
+/** Those that are shown, with the evidence of one that is still open. */
+const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
+  CASE WHEN place = 1 AND ended_at_ms IS NULL THEN evidence END AS evidence
+  FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents) AS incidents
+  WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
+
+const newestPolls = (which: string, most: number): string =>
+  `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
+
+const bucketsOf = (table: "minutes" | "hours"): string =>
+  `SELECT * FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
+
+export function readState(database: DatabaseSync, wallNowMs: number): Restored {
+  // A clock that is ahead at the start makes nothing too old.
+  const writtenAtMs = lastWrittenMs(database);
+  const nowMs = Math.min(wallNowMs, writtenAtMs ?? wallNowMs);
+  const all = (sql: string, ...given: readonly (string | number)[]): readonly unknown[] =>
+    database.prepare(sql).all(...given);
+  const polled = namesIn(database);
+  // Each upstream is read for itself: as SQLite gives them, the rows of all would take four times the memory.
+  const newest = (which: string, most: number): ReadonlyMap<string, readonly PollStatus[]> => {
+    const rows = (upstream: string): readonly unknown[] =>
+      all(newestPolls(which, most), upstream).toReversed();
+    return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
+  };
+  const shown = all(INCIDENTS);
+  const notifications = all("SELECT * FROM notifications");
+  const lists = {
+    polls: newest("", POLLS_KEPT),
+    failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),
+    incidents: byUpstream(shown, incidentOf),
+    evidence: byUpstream(shown, evidenceOf),
+    minutes: byUpstream(all(bucketsOf("minutes"), Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT), bucketOf),
+    hours: byUpstream(all(bucketsOf("hours"), hourOf(nowMs) - HOURS_KEPT), bucketOf),
+    values: byUpstream(
+      all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS),
+      valueOf,
+    ),
+  };
+  const names = new Set(Object.values(lists).flatMap((list) => [...list.keys()]));
+  const restoredOf = (upstream: string): RestoredUpstream => ({
+    polls: lists.polls.get(upstream) ?? [],
+    failures: lists.failures.get(upstream) ?? [],
+    incidents: lists.incidents.get(upstream) ?? [],
+    evidence: lists.evidence.get(upstream)?.flat() ?? [],
+    minutes: lists.minutes.get(upstream) ?? [],
+    hours: lists.hours.get(upstream) ?? [],
+    values: lists.values.get(upstream) ?? [],
+  });
+  return {
+    upstreams: new Map([...names].map((upstream) => [upstream, restoredOf(upstream)])),
+    standing: {
+      quotas: readQuotas(database),
+      budgets: readBudgets(database),
+      pauses: new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf)),
+      notifications: {
+        since: new Map(readRows(notifications, receiverOf)),
+        notified: readRows(notifications, notifiedOf),
+      },
+    },
+    writtenAtMs,
+  };
+}
+
+function byUpstream<Read>(
+  rows: readonly unknown[],
+  read: (row: Row) => Read,
+): ReadonlyMap<string, readonly Read[]> {
+  const found = readRows(rows, (row) => ({ upstream: row.get("upstream", text), read: read(row) }));
+  const grouped = Map.groupBy(found, ({ upstream }) => upstream);
+  return new Map([...grouped].map(([upstream, each]) => [upstream, each.map((one) => one.read)]));
+}
+
+function lastWrittenMs(database: DatabaseSync): number | undefined {
+  const atMs = database.prepare("SELECT max(ended_at_ms) AS at FROM polls").get()?.["at"];
+  return typeof atMs === "number" ? atMs : undefined;
+}
+
+export function readQuotas(database: DatabaseSync): KeptQuotas {
+  const all = (table: string): readonly unknown[] => database.prepare(`SELECT * FROM ${table}`).all();
+  const { quotas, isWhole } = quotasIn(all("quota_hours"), all("lost_hours"));
+  if (!isWhole) throw new StateFileError("damaged", "has a count that was changed");
+  return quotas;
+}
+
+function quotasIn(
+  counted: readonly unknown[],
+  lost: readonly unknown[],
+): { readonly quotas: KeptQuotas; readonly isWhole: boolean } {
+  const quotas = { rows: readRows(counted, quotaOf), lostHours: readRows(lost, lostHourOf) };
+  const isWhole = quotas.rows.length === counted.length && quotas.lostHours.length === lost.length;
+  return { quotas, isWhole };
+}
+
+const QUOTA_TABLES = ["quota_hours", "lost_hours"] as const;
+
+/** Quotas are money: their counts are read even from a damaged file, as far as possible. */
+export function salvageQuotas(path: string): {
+  readonly quotas: KeptQuotas;
+  readonly isComplete: boolean;
+} {
+  const stored: Record<(typeof QUOTA_TABLES)[number], unknown[]> = { quota_hours: [], lost_hours: [] };
+  let isSound = false;
+  try {
+    // What is wrong with other tables, or with its length, does not matter here.
+    using database = new DatabaseSync(path, { readOnly: true, defensive: false });
+    database.exec("PRAGMA writable_schema = ON");
+    for (const table of QUOTA_TABLES)
+      for (const row of database.prepare(`SELECT * FROM ${table}`).iterate()) stored[table].push(row);
+    isSound = QUOTA_TABLES.every(
+      (table) => database.prepare(`PRAGMA quick_check(${table})`).get()?.["quick_check"] === "ok",
+    );
+  } catch (error) {
+    troubleOf(error);
+  }
+  const { quotas, isWhole } = quotasIn(stored.quota_hours, stored.lost_hours);
+  return { quotas, isComplete: isSound && isWhole };
+}
+
+function readBudgets(database: DatabaseSync): ReadonlyMap<string, BudgetRecord> {
+  return new Map(readRows(database.prepare("SELECT * FROM budget_records").all(), budgetOf));
+}
+
+function namesIn(database: DatabaseSync): readonly string[] {
+  const rows = database.prepare("SELECT DISTINCT upstream FROM polls").all();
+  return readRows(rows, (row) => row.get("upstream", text));
+}
+
+/** Nobody waits long for them: half a second. */
+const SOME_TRIES = 25;
+
+/** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
+export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
+  try {
+    return new Map(
+      [...readBeside(path, readBudgets, SOME_TRIES)].map(([budget, { windows }]) => [budget, windows]),
+    );
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,114 @@
+import { SKIPS } from "../../kernel/exchange/outcome.ts";
+import { usedUpWords } from "./credit-sentence.ts";
+import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
+import { humanDuration, humanLatency } from "./humanize.ts";
+import { inThousands } from "../../kernel/text/thousands.ts";
+import { POLLS_KEPT } from "./kept-poll.ts";
+import type { BudgetStatus, Incident, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
+
+/** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
+export function reasonSentence(
+  upstream: UpstreamFacts,
+  budgets: readonly BudgetStatus[],
+  nowMs: number,
+  incident?: Incident,
+): string {
+  const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
+  const sentence = healthSentence(upstream, budgets, nowMs, incident);
+  if (pausedUntilMs <= nowMs) return sentence;
+  const { state } = upstream.health;
+  // It is only known how it was.
+  const isBlind = state === "up" || state === "degraded" ? "We are kept from looking: polls" : "Polls";
+  return `${sentence} ${isBlind} are paused for another ${humanDuration(pausedUntilMs - nowMs)}.`;
+}
+
+function healthSentence(
+  upstream: UpstreamFacts,
+  budgets: readonly BudgetStatus[],
+  nowMs: number,
+  incident: Incident | undefined,
+): string {
+  const { lastPolls, health } = upstream;
+  switch (health.state) {
+    case "unknown":
+      return unknownSentence(upstream, budgets, nowMs);
+    case "up":
+      return upSentence(upstream, nowMs);
+    case "degraded":
+      return slowSentence(upstream, nowMs);
+    case "throttled":
+    case "unauthorized":
+    case "down":
+      return `${longTrouble(lastPolls, incident, nowMs)}${recentTrouble(lastPolls) ?? "The polls that showed this are no longer kept"}.`;
+    default:
+      return health.state satisfies never;
+  }
+}
+
+/** An incident has more polls than are kept: how many, and since when, only itself knows. */
+function longTrouble(
+  lastPolls: readonly PollStatus[],
+  incident: Incident | undefined,
+  nowMs: number,
+): string {
+  if (incident === undefined || incident.polls <= lastPolls.length || !lastPolls.every(isTrouble)) return "";
+  const forMs = Math.max(0, nowMs - incident.startedAtMs);
+  return `None of ${inThousands(incident.polls)} polls in ${humanDuration(forMs)} was ok. `;
+}
+
+function upSentence({ lastPolls: polls, lastFailures, counts }: UpstreamFacts, nowMs: number): string {
+  const newest = polls.at(-1);
+  if (newest === undefined) return "It was up when last polled; those polls are no longer kept.";
+  const lastTrouble = polls.findLast(isTrouble);
+  if (lastTrouble === newest) return `${recentTrouble(polls)}. Not confirmed yet: waiting for another poll.`;
+  if (lastTrouble === undefined && polls.length >= POLLS_KEPT) {
+    const before = lastFailures.at(-1);
+    if (before === undefined) return `Each of the ${inThousands(counts.polls)} polls since the start was ok.`;
+    return `Every poll of the last ${humanDuration(nowMs - before.atMs)} was ok; the one before them ${pollPhrase(before)}.`;
+  }
+  const newer = polls.length - 1 - polls.findLastIndex(isTrouble);
+  const oks = newer === 1 ? "The last poll was ok" : `The last ${newer} polls were ok`;
+  if (lastTrouble === undefined) return `${oks}.`;
+  const ago = humanDuration(nowMs - lastTrouble.atMs);
+  return `${oks}; the one before, ${ago} ago, ${pollPhrase(lastTrouble)}.`;
+}
+
+function slowSentence({ lastPolls, degradedAboveMs, health }: UpstreamFacts, nowMs: number): string {
+  const window = recentWindow(lastPolls, (poll) => poll.degraded);
+  const slow = window.filter((poll) => poll.degraded);
+  if (slow.length === 0) return "The last answer was slow.";
+  const slowestMs = Math.max(...slow.map((poll) => poll.durationMs));
+  if (slow.length >= POLLS_KEPT)
+    return `Every poll for ${humanDuration(nowMs - health.sinceMs)} took longer than ${humanLatency(degradedAboveMs)}, the last ${POLLS_KEPT} up to ${humanLatency(slowestMs)}.`;
+  return `${countOf(slow.length, window.length)} took longer than ${humanLatency(degradedAboveMs)}, up to ${humanLatency(slowestMs)}.`;
+}
+
+function unknownSentence(
+  { counts, skippedSincePoll, lastPolls }: UpstreamFacts,
+  budgets: readonly BudgetStatus[],
+  nowMs: number,
+): string {
+  const skipped = skippedSincePoll.reduce((sum, { count }) => sum + count, 0);
+  const hasPolled = counts.polls > 0;
+  if (skipped > 0) {
+    const slots = skipped === 1 ? "1 slot was skipped" : `${skipped} slots were skipped`;
+    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, nowMs)}.`;
+  }
+  if (hasPolled) return `${recentTrouble(lastPolls) ?? "There was no poll for a while"}.`;
+  if (counts.inFlight > 0) return "The first poll is running.";
+  return counts.waiting > 0 ? "The first poll is waiting for its budget." : "Not polled yet since the start.";
+}
+
+/** The most frequent first. */
+function causesOf(skips: readonly SkipCount[], budgets: readonly BudgetStatus[], nowMs: number): string {
+  const sorted = skips.toSorted((a, b) => b.count - a.count);
+  const whys = sorted.map(({ cause, budget }) => {
+    const usedUp = budgets
+      .filter(({ name }) => cause === "quota" && (budget ?? name) === name)
+      .flatMap(({ quota, spend }) => usedUpWords(spend, nowMs) ?? usedUpWords(quota, nowMs) ?? []);
+    const more = [...(budget === undefined ? [] : [`budget ${budget}`]), ...usedUp];
+    return more.length === 0 ? SKIPS[cause].because : `${SKIPS[cause].because} (${more.join(": ")})`;
+  });
+  if (whys.length === 1) return whys.join("");
+  return whys.map((why, place) => `${sorted[place]?.count ?? 0} because ${why}`).join("; ");
+}

@@ -1,0 +1,37 @@
+import type { Side } from "../../kernel/exchange/reasons.ts";
+import type { HealthState } from "../../kernel/poll/health.ts";
+
+type StateWords = {
+  /** After the name of an upstream: `email is throttling us`. */
+  readonly sentence: string;
+  readonly title: string;
+  /** After a number: `3 throttling us`. */
+  readonly counted: string;
+};
+
+export const STATE_WORDS: Readonly<Record<HealthState, StateWords>> = {
+  unknown: { sentence: "is in an unknown state", title: "Unknown", counted: "unknown" },
+  up: { sentence: "is up", title: "Up", counted: "up" },
+  degraded: { sentence: "is up, but slow", title: "Up, but slow", counted: "slow" },
+  throttled: { sentence: "is throttling us", title: "Throttling us", counted: "throttling us" },
+  unauthorized: { sentence: "rejects our key", title: "Rejects our key", counted: "rejecting our key" },
+  down: { sentence: "is down", title: "Down", counted: "down" },
+};
+
+export const SIDE_WORDS: Readonly<Record<Side, string>> = {
+  nobody: "",
+  them: "It is them.",
+  us: "It is us.",
+  our_key: "Our key is the cause.",
+  limit: "A limit is the cause.",
+  open: "Them or us: unclear.",
+};
+
+/** Of what is over. */
+export const SIDE_WERE: Readonly<Record<Side, string>> = {
+  ...SIDE_WORDS,
+  them: "It was them.",
+  us: "It was us.",
+  our_key: "Our key was the cause.",
+  limit: "A limit was the cause.",
+};

@@ -1,0 +1,41 @@
+import type { z } from "zod";
+import type { Value } from "../../kernel/config/config.ts";
+import {
+  filledList,
+  flag,
+  headerName,
+  lowered,
+  matching,
+  name,
+  pointer,
+  section,
+} from "../../config/keys/leaves.ts";
+import { noted } from "../../config/keys/notes.ts";
+import { exactlyOne, namesOfTheirOwn, ruled } from "../../config/keys/rules.ts";
+import { part } from "../expect/config.ts";
+
+/** Each value makes some series, for each upstream. */
+const MOST_VALUES = 10;
+const UNIT_PATTERN = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
+
+const value = section({
+  name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
+  path: pointer("a JSON pointer, such as /data/credits", { least: 1 })
+    .optional()
+    .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
+  of: part,
+  header: lowered(headerName()).optional().describe("Or the header that tells it."),
+  unit: matching(UNIT_PATTERN, "a word such as usd or requests")
+    .optional()
+    .describe("What it counts: a label of its metric."),
+  credit: flag()
+    .prefault(false)
+    .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
+});
+
+export const valuesSchema: z.ZodType<readonly Value[]> = ruled(
+  filledList(ruled(value, exactlyOne("path", "header")), MOST_VALUES, "values"),
+  namesOfTheirOwn,
+).describe(
+  "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
+);

@@ -1,0 +1,77 @@
+/** Numbers that an answer tells beside its outcome, such as the credit that is left. */
+
+import type { Value } from "../../kernel/config/config.ts";
+import { headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts";
+import { contentOf } from "../../kernel/exchange/json-body.ts";
+import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
+import { valueAt } from "../../kernel/exchange/json-pointer.ts";
+import { oneLine } from "../../kernel/text/escape.ts";
+import type { Answer } from "../../kernel/poll/answer.ts";
+import { type Reader, reader } from "../../kernel/poll/reader.ts";
+
+/** A credit is only spent, and now and then refilled. */
+export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };
+
+/** No number stands at its place. */
+export type UnreadableValue = {
+  readonly name: string;
+  /** What stands there instead, shortened and without keys; undefined for nothing. */
+  readonly found: string | undefined;
+};
+
+export type SeenValues = {
+  readonly values: readonly SeenValue[];
+  readonly unreadable: readonly UnreadableValue[];
+};
+
+export const VALUES: Reader<SeenValues> = reader("values", ({ answer, outcome }) => {
+  const { values } = answer.asked;
+  if (values === undefined || answer.exchange.head === undefined) return undefined;
+  return readValues(values, outcome, answer);
+});
+
+const LONGEST_FOUND = 40;
+/** A key that begins in what is shown ends in this. */
+const MOST_LOOKED_AT = 1_000;
+
+/**
+ * Those that are there, and what stands in place of the others. A refusal for want of credit may tell the credit too, and so may an answer that lacks what was
+ * asserted; what any other failure tells is not believed.
+ */
+export function readValues(
+  wanted: readonly Value[],
+  outcome: PollOutcome,
+  answer: Pick<Answer, "head" | "withoutKeys" | "json">,
+): SeenValues {
+  const { head, withoutKeys } = answer;
+  const values: SeenValue[] = [];
+  const unreadable: UnreadableValue[] = [];
+  if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };
+  for (const { name, path = "", of, header, credit } of wanted) {
+    const found =
+      header === undefined ? valueAt(contentOf(answer.json(of)), path) : headerValue(head.headers, header);
+    const value = numberIn(found);
+    if (value !== undefined) values.push({ name, value, isCredit: credit });
+    // A refusal need not tell it.
+    else if (outcome.kind === "ok") unreadable.push({ name, found: shown(found, withoutKeys) });
+  }
+  return { values, unreadable };
+}
+
+function shown(found: unknown, withoutKeys: WithoutKeys): string | undefined {
+  if (found === undefined) return undefined;
+  if (typeof found === "object" && found !== null) return Array.isArray(found) ? "a list" : "an object";
+  const text = JSON.stringify(typeof found === "string" ? found.slice(0, MOST_LOOKED_AT) : found);
+  return oneLine(withoutKeys(text), LONGEST_FOUND);
+}
+
+/** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */
+const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,32})?$/;
+
+/** Beyond that, a number in JSON is no longer exact. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+export function numberIn(found: unknown): number | undefined {
+  const value = typeof found === "string" && PLAIN_DECIMAL.test(found) ? Number(found) : found;
+  return typeof value === "number" && Math.abs(value) <= MOST ? value : undefined;
+}

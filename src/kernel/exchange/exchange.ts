@@ -1,0 +1,127 @@
+/** One request and its answer on the wire, not yet judged. */
+
+import type { StreamMeasures, StreamRead } from "../../features/streams/stream.ts";
+
+/** An answer is one transfer, or a stream: until its first event that counts, and after it. */
+export const PHASES = ["dns", "connect", "tls", "wait", "transfer", "first_event", "stream"] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** What we do in each: a poll timed out "waiting for the answer". */
+export const ACTIVITIES: Readonly<Record<Phase, string>> = {
+  dns: "resolving the host name",
+  connect: "connecting",
+  tls: "in the TLS handshake",
+  wait: "waiting for the answer",
+  transfer: "reading the answer",
+  first_event: "waiting for the first event",
+  stream: "reading the stream",
+};
+
+/** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
+export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
+
+/** Those that happened, one after the other, each with the time that the ones before it took. */
+export function happenedPhases(phasesMs: PhaseTimesMs): readonly {
+  readonly phase: Phase;
+  readonly words: string;
+  readonly beforeMs: number;
+  readonly ms: number;
+}[] {
+  let beforeMs = 0;
+  return PHASES.flatMap((phase) => {
+    const ms = phasesMs[phase];
+    if (ms === undefined) return [];
+    const happened = { phase, words: phase.replace("_", " "), beforeMs, ms };
+    beforeMs += ms;
+    return [happened];
+  });
+}
+
+/** Names are in lower case. A repeated header is repeated here, in the order of arrival. */
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+export type AnswerHead = {
+  readonly status: number;
+  readonly reasonPhrase: string;
+  readonly headers: Headers;
+};
+
+/** A value may be a session or a key, so it is kept only where the name says that it is a request id. */
+export type KeptHeader = { readonly name: string; readonly bytes: number; readonly value?: string };
+
+/** The part of a head that is kept. */
+export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
+
+/** Every other reason is a judgement. */
+export type WireFault =
+  | "dns"
+  | "connect"
+  | "tls"
+  | "timeout"
+  | "reset"
+  | "protocol"
+  | "body_too_large"
+  | "memory"
+  | "bug";
+
+/** An answer came, and was not judged: it takes too long, needs too much memory, or we stood still. */
+export type Unjudged = "assertion" | "memory" | "suspended";
+
+/** An answer as it came: it may hold our key. */
+export type Exchange =
+  | {
+      readonly kind: "answered";
+      readonly head: AnswerHead;
+      /** Of a stream the last event, or what came in place of events. */
+      readonly body: Uint8Array;
+      readonly stream?: StreamRead;
+    }
+  | {
+      readonly kind: "broken";
+      readonly fault: WireFault | Unjudged;
+      /** For people: one line, escaped and capped, without secrets. */
+      readonly detail: string;
+      /** Whether any byte of the request may have reached the upstream. */
+      readonly sent: boolean;
+      /** The head of the answer, if it came before the break. */
+      readonly head: AnswerHead | undefined;
+    };
+
+/** Whether any byte of the request may have reached the upstream. */
+export function wasSent(exchange: Exchange): boolean {
+  return exchange.kind === "answered" || exchange.head !== undefined || exchange.sent;
+}
+
+export type Observation = {
+  readonly exchange: Exchange;
+  readonly durationMs: number;
+  readonly phasesMs: PhaseTimesMs;
+  /** The earliest expiry in the certificate chain. */
+  readonly certificateExpiresAtMs: number | undefined;
+  /** To be asked for each text of the answer that is kept or shown: a key is not in what it returns. */
+  readonly withoutKeys: WithoutKeys;
+  readonly large?: LargeBody;
+  /** Absent where no stream began. */
+  readonly stream?: StreamMeasures | undefined;
+};
+
+/** A body that may take too long for the polling thread: it is still encoded, and another thread judges it. */
+export type LargeBody = {
+  /** Decoded, it may be as large as this. */
+  readonly maxBytes: number;
+  /** Those that `withoutKeys` hides. */
+  readonly keys: readonly string[];
+  /** Called when its bytes are needed no more. */
+  readonly release: () => void;
+};
+
+export type WithoutKeys = (text: string) => string;
+
+/** All values of one header, joined as HTTP joins them; undefined without one. */
+export function headerValue(headers: Headers, name: string): string | undefined {
+  let joined: string | undefined;
+  for (const header of headers) {
+    if (header[0] === name) joined = joined === undefined ? header[1] : `${joined}, ${header[1]}`;
+  }
+  return joined;
+}

@@ -1,0 +1,86 @@
+import { isExpected, type Upstream } from "../config/config.ts";
+import type { AnswerHead, Exchange, Observation, WithoutKeys } from "../exchange/exchange.ts";
+import { type JsonBody, readJson } from "../exchange/json-body.ts";
+import type { Part, StreamRead } from "../../features/streams/stream.ts";
+import { type Field, field } from "../text/field.ts";
+
+/** The parts of an upstream by which its answers are judged. */
+export type Asked = Pick<Upstream, "expect"> &
+  Partial<Pick<Upstream, "auth" | "values" | "price" | "stream">>;
+
+/** Whatever an operator expects, these are refusals. */
+const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);
+
+const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
+const NOTHING = new Uint8Array();
+
+/** An answer, or what there is in place of one. What is found in it is found once, however many ask, and only if anybody does. */
+export class Answer {
+  readonly asked: Asked;
+  readonly observation: Observation;
+  /** When the poll ended. Wall clock. */
+  readonly endedAtMs: number;
+  readonly isExpected: boolean;
+  #json: Map<Part, JsonBody> | undefined;
+  readonly #found: Record<string, unknown> = {};
+
+  constructor(asked: Asked, observation: Observation, endedAtMs: number) {
+    this.asked = asked;
+    this.observation = observation;
+    this.endedAtMs = endedAtMs;
+    const { status } = this.head;
+    this.isExpected = isExpected(asked.expect, status) && !ALWAYS_REFUSED.has(status);
+  }
+
+  get exchange(): Exchange {
+    return this.observation.exchange;
+  }
+
+  get withoutKeys(): WithoutKeys {
+    return this.observation.withoutKeys;
+  }
+
+  /** Of status 0 where none came. */
+  get head(): AnswerHead {
+    return this.exchange.head ?? NO_HEAD;
+  }
+
+  get stream(): StreamRead | undefined {
+    return this.exchange.kind === "answered" ? this.exchange.stream : undefined;
+  }
+
+  /** Its body, or a part of a stream: of a stream the last event, unless it is said. */
+  bytes(of: Part = "last"): Uint8Array {
+    const { exchange, stream } = this;
+    if (exchange.kind === "broken") return NOTHING;
+    return stream === undefined || of === "last" ? exchange.body : (stream[of] ?? NOTHING);
+  }
+
+  /** What is not UTF-8 is replaced. */
+  text(of?: Part): string {
+    return new TextDecoder().decode(this.bytes(of));
+  }
+
+  json(of: Part = "last"): JsonBody {
+    const parsed = (this.#json ??= new Map());
+    const known = parsed.get(of) ?? readJson(this.bytes(of));
+    parsed.set(of, known);
+    return known;
+  }
+
+  find<Found>(what: Field<Found>, look: (answer: Answer) => Found): Found {
+    const known = what.of(this.#found);
+    if (known !== undefined) return known;
+    const found = look(this);
+    this.#found[what.name] = found;
+    return found;
+  }
+}
+
+/** Finds something in an answer. */
+export type Look<Found> = (answer: Answer) => Found;
+
+export function look<Found>(name: string, at: Look<Found>): Look<Found> {
+  const what = field<Found>(name);
+  return (answer) => answer.find(what, at);
+}

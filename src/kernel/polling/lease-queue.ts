@@ -1,0 +1,239 @@
+import type { Lease, Ledger } from "../budget/ledger.ts";
+import type { Ticket, WaitReason } from "../poll/ports.ts";
+import type { Clock } from "../time/clock.ts";
+
+export type Waiter = {
+  /** Each is needed. */
+  readonly budgets: readonly string[];
+  /** In billionths, what its request may cost at most. */
+  readonly mostCost: number;
+  /**
+   * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
+   * frequent slots would starve the others.
+   */
+  readonly dueAtMs: number;
+  /** A confirmation is not worth waiting out a pause for. */
+  readonly endsAtPause: boolean;
+  granted(lease: Lease): void;
+  /** Only if the wait ends at a pause, or cannot go on. */
+  refused(reason: WaitReason): void;
+};
+
+/** Those who wait for leases of the same budgets, at the same cost. */
+type Queue = {
+  readonly key: string;
+  readonly budgets: readonly string[];
+  readonly mostCost: number;
+  readonly waiters: Set<Waiter>;
+  /** Why its most urgent slot has no lease yet. */
+  reason: WaitReason;
+  /** No lease before this moment; undefined while the ledger is asked. */
+  notBeforeMs: number | undefined;
+  /** The queues that let this one go first: they look again when it must wait itself, or waits no more. */
+  readonly yielding: Set<Queue>;
+  /** By a loop, which this ends the sleep of. Most leases are free, and their slots need none. */
+  isServed: boolean;
+  wake: AbortController | undefined;
+};
+
+/**
+ * Slots that wait for a lease, the earliest due first: then everything that the proof accepts fits between the pace
+ * gaps. In order of age, frequent slots would wait until their next one replaces them.
+ *
+ * Each budget has one queue, and each combination of budgets that some upstream draws on has another one, as has each
+ * price: where there is no money for the dear ones, the others go on. Whoever
+ * needs two budgets at once must find both of them free, so nobody who is due later may take one of them at a time
+ * that would delay him:
+ *
+ *      the account   ──█───────█───────░───────█      █ taken, with its pace gap; ░ free, but the next gap would
+ *      the model     ──█───────────────────────█        reach past the moment at which the model is free again
+ */
+export class LeaseQueue {
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #onBug: (error: unknown) => void;
+  readonly #queues = new Map<string, Queue>();
+  /** The queues that need each budget. */
+  readonly #byBudget = new Map<string, Set<Queue>>();
+
+  constructor(ledger: Ledger, clock: Clock, onBug: (error: unknown) => void) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#onBug = onBug;
+    ledger.onChange((budget) => {
+      for (const queue of this.#byBudget.get(budget) ?? []) queue.wake?.abort();
+    });
+  }
+
+  enter(waiter: Waiter): Ticket {
+    const queue = this.#queueOf(waiter);
+    queue.waiters.add(waiter);
+    if (!queue.isServed) void this.#serve(queue);
+    return { withdraw: () => this.#withdraw(queue, waiter) };
+  }
+
+  /** A lease that nobody waits for, of budgets whose requests cost nothing: now, or not at all. */
+  async takeFree(budgets: readonly string[]): Promise<Lease | undefined> {
+    const isWaitedFor = (budget: string): boolean =>
+      this.#byBudget
+        .get(budget)
+        ?.values()
+        .some(({ waiters }) => waiters.size > 0) ?? false;
+    if (budgets.some(isWaitedFor)) return undefined;
+    const decision = await this.#ledger.take(budgets);
+    return decision.kind === "granted" ? decision.lease : undefined;
+  }
+
+  #queueOf({ budgets, mostCost }: Waiter): Queue {
+    const key = `${budgets.join(" ")} ${mostCost}`;
+    const known = this.#queues.get(key);
+    if (known !== undefined) return known;
+    const queue: Queue = {
+      key,
+      budgets,
+      mostCost,
+      waiters: new Set(),
+      reason: { cause: "budget", budget: budgets[0] ?? "" },
+      notBeforeMs: undefined,
+      yielding: new Set(),
+      isServed: false,
+      wake: undefined,
+    };
+    this.#queues.set(key, queue);
+    for (const budget of budgets) {
+      const queues = this.#byBudget.get(budget) ?? new Set();
+      this.#byBudget.set(budget, queues.add(queue));
+    }
+    return queue;
+  }
+
+  #remove(queue: Queue): void {
+    this.#queues.delete(queue.key);
+    for (const budget of queue.budgets) {
+      const queues = this.#byBudget.get(budget);
+      queues?.delete(queue);
+      if (queues?.size === 0) this.#byBudget.delete(budget);
+    }
+    endYielding(queue);
+  }
+
+  #withdraw(queue: Queue, waiter: Waiter): WaitReason {
+    queue.waiters.delete(waiter);
+    if (queue.waiters.size === 0) queue.wake?.abort();
+    // The next slot may be less urgent than the queues that let this one go first.
+    endYielding(queue);
+    return queue.reason;
+  }
+
+  async #serve(queue: Queue): Promise<void> {
+    queue.isServed = true;
+    try {
+      while (queue.waiters.size > 0) await this.#serveNext(queue);
+    } catch (error) {
+      this.#onBug(error);
+      const { budget } = queue.reason;
+      this.#refuse(queue, [...queue.waiters], { cause: "ledger", budget });
+    }
+    queue.isServed = false;
+    this.#remove(queue);
+  }
+
+  /** Grants one lease, or sleeps until there may be one. Whatever may bring it sooner aborts `wake`. */
+  async #serveNext(queue: Queue): Promise<void> {
+    if (queue.wake?.signal.aborted === true) queue.wake = undefined;
+    const first = this.#firstInTheWay(queue);
+    if (first !== undefined) {
+      first.queue.yielding.add(queue);
+      queue.reason = { cause: "budget", budget: first.budget };
+      queue.notBeforeMs = first.untilMs;
+      return await this.#sleepUntil(queue, first.untilMs);
+    }
+    queue.notBeforeMs = undefined;
+    const asked = this.#ledger.take(queue.budgets, queue.mostCost);
+    // Whoever gives up meanwhile has waited for this.
+    if (asked instanceof Promise) queue.reason = { cause: "ledger", budget: queue.budgets[0] ?? "" };
+    // From here on a change must end the sleep, also one that comes before it begins.
+    if (asked instanceof Promise || asked.kind === "wait") queue.wake ??= new AbortController();
+    const decision = await asked;
+    if (decision.kind === "granted") {
+      queue.notBeforeMs = this.#clock.now();
+      // Those who let it go first have nothing to look for yet: what they wait for was taken just now.
+      queue.yielding.clear();
+      return this.#grantFirst(queue, decision.lease);
+    }
+    // What holds back the right to send has no end that is known: nobody lets others go first for that long.
+    queue.notBeforeMs = decision.cause === "ledger" ? Infinity : decision.untilMs;
+    queue.reason = decision;
+    if (decision.cause === "backoff") {
+      const atPause = [...queue.waiters].filter((waiter) => waiter.endsAtPause);
+      this.#refuse(queue, atPause, decision);
+    }
+    endYielding(queue);
+    if (queue.waiters.size > 0) await this.#sleepUntil(queue, decision.untilMs);
+  }
+
+  #sleepUntil(queue: Queue, untilMs: number): Promise<void> {
+    queue.wake ??= new AbortController();
+    return this.#clock.sleep(untilMs - this.#clock.now(), queue.wake.signal);
+  }
+
+  /** A queue whose most urgent slot a lease for this one would delay, and until when this one waits for it. */
+  #firstInTheWay(
+    queue: Queue,
+  ): { readonly queue: Queue; readonly budget: string; readonly untilMs: number } | undefined {
+    for (const budget of queue.budgets) {
+      const queues = this.#byBudget.get(budget);
+      if (queues === undefined || queues.size === 1) continue;
+      const takenUntilMs = this.#clock.now() + this.#ledger.restraint([budget]).paceGapMs;
+      for (const other of queues) {
+        if (other === queue || !isMoreUrgent(other, queue)) continue;
+        const { notBeforeMs } = other;
+        if (notBeforeMs !== undefined && notBeforeMs >= takenUntilMs) continue;
+        return { queue: other, budget, untilMs: takenUntilMs };
+      }
+    }
+    return undefined;
+  }
+
+  /** One that breaks keeps neither the lease nor the others waiting. They may all have left while the ledger was asked. */
+  #grantFirst({ waiters }: Queue, lease: Lease): void {
+    const first = mostUrgent(waiters);
+    if (first === undefined) return lease.settle("unsent");
+    waiters.delete(first);
+    try {
+      first.granted(lease);
+    } catch (error) {
+      lease.settle("unsent");
+      this.#onBug(error);
+    }
+  }
+
+  #refuse({ waiters }: Queue, refused: readonly Waiter[], reason: WaitReason): void {
+    for (const waiter of refused) waiters.delete(waiter);
+    for (const waiter of refused) {
+      try {
+        waiter.refused(reason);
+      } catch (error) {
+        this.#onBug(error);
+      }
+    }
+  }
+}
+
+function endYielding(queue: Queue): void {
+  for (const other of queue.yielding) other.wake?.abort();
+  queue.yielding.clear();
+}
+
+/** Two that are equally urgent must not let each other go first. */
+function isMoreUrgent(a: Queue, b: Queue): boolean {
+  const [aDueMs, bDueMs] = [mostUrgent(a.waiters)?.dueAtMs, mostUrgent(b.waiters)?.dueAtMs];
+  if (aDueMs === undefined || bDueMs === undefined) return false;
+  return aDueMs < bDueMs || (aDueMs === bDueMs && a.key < b.key);
+}
+
+function mostUrgent(waiters: ReadonlySet<Waiter>): Waiter | undefined {
+  let first: Waiter | undefined;
+  for (const waiter of waiters) if (first === undefined || waiter.dueAtMs < first.dueAtMs) first = waiter;
+  return first;
+}

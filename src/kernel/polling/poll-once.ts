@@ -1,0 +1,177 @@
+import type { Upstream } from "../config/config.ts";
+import type { Observation } from "../exchange/exchange.ts";
+import type { Poll, SlotOrigin } from "../poll/poll.ts";
+import { settlementOf, type Lease } from "../budget/ledger.ts";
+import type { Probe, TokenFailure } from "../poll/ports.ts";
+import type { Clock } from "../time/clock.ts";
+import { keptHeadOf } from "../exchange/kept-headers.ts";
+import { Answer } from "../poll/answer.ts";
+import { judgeAnswer, type Judging } from "../poll/judging.ts";
+import { COST, costUnread } from "../../features/money/cost.ts";
+import { excerptOf } from "../exchange/excerpt.ts";
+import { outcomeOf } from "../exchange/outcome.ts";
+import { slotsOf } from "../schedule/schedule.ts";
+
+/** `atMs` is monotonic. */
+export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
+
+export type PollOnceParts = {
+  readonly clock: Clock;
+  /** Asked just before the request is written: a pause may have come, or its upstream may have left. */
+  readonly isHeldBack?: (() => boolean) | undefined;
+  readonly nextPollId: () => string;
+  /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
+  readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
+  readonly judging: Judging;
+  /** As `judge`, elsewhere: the body is large. */
+  readonly judgeLarge?: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
+  readonly onBug: (error: unknown) => void;
+};
+
+/**
+ * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended, or
+ * it was held back, before anything was written: that says nothing about the upstream.
+ */
+export async function pollOnce(
+  upstream: Upstream,
+  probe: Probe,
+  slot: Slot,
+  lease: Lease,
+  parts: PollOnceParts,
+  cutOff: AbortSignal,
+): Promise<Poll | undefined> {
+  const { clock } = parts;
+  const id = parts.nextPollId();
+  const sentMs = clock.now();
+  const sentAtMs = clock.wallNow();
+  const times = (): PollTimes => ({
+    id,
+    origin: slot.origin,
+    sentAtMs,
+    endedAtMs: clock.wallNow(),
+    delayMs: Math.max(0, sentMs - slot.atMs),
+    usualGapMs: slotsOf(upstream.schedule).usualGapMs,
+  });
+  const charged = (poll: Poll): Poll => {
+    lease.charge(COST.of(poll.said)?.units ?? 0);
+    return poll;
+  };
+  const unobserved = (detail: string): Poll => {
+    const poll = unobservedPoll(times(), clock.now() - sentMs, "bug", detail);
+    const { price } = upstream;
+    return charged(price === undefined ? poll : { ...poll, said: { [COST.name]: costUnread(price) } });
+  };
+
+  let wasHeldBack = false;
+  const mayWrite = (): boolean => {
+    wasHeldBack = parts.isHeldBack?.() === true;
+    return lease.isUsable() && !wasHeldBack;
+  };
+  let observation: Observation | undefined;
+  try {
+    observation = await probe.poll(cutOff, mayWrite, id);
+  } catch (error) {
+    parts.onBug(error);
+  }
+  lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
+  if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
+  const isUnsent = settlementOf(observation.exchange) === "unsent";
+  if (isUnsent && (cutOff.aborted || wasHeldBack || !lease.isUsable())) return undefined;
+  if (cutOff.aborted && observation.exchange.kind === "broken") {
+    return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
+  }
+  try {
+    const { judgeLarge } = parts;
+    const stoodStill = parts.stoodStill?.(sentMs) === true;
+    const poll =
+      observation.large === undefined || judgeLarge === undefined
+        ? judge(upstream, observation, times(), parts.judging)
+        : await judgeLarge(upstream, observation, times());
+    return charged(stoodStill ? asSuspended(poll) : poll);
+  } catch (error) {
+    parts.onBug(error);
+    return unobserved("pacewatch failed to judge this answer: see its log");
+  }
+}
+
+const EXCERPT_CHARACTERS = 300;
+
+/** Wall clock. */
+export type PollTimes = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  readonly delayMs: number;
+  readonly usualGapMs: number;
+};
+
+/** Judges an observation by what this upstream's config expects. */
+export function judge(
+  upstream: Upstream,
+  observation: Observation,
+  times: PollTimes,
+  judging: Judging,
+): Poll {
+  const { exchange, durationMs, withoutKeys } = observation;
+  const { head } = exchange;
+  const answer = new Answer(upstream, observation, times.endedAtMs);
+  const { outcome, detail, said } = judgeAnswer(answer, judging);
+  const isOk = outcome.kind === "ok";
+  return {
+    ...times,
+    durationMs,
+    phasesMs: observation.phasesMs,
+    outcome,
+    degraded: isOk && durationMs > upstream.degradedAboveMs,
+    withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
+    detail,
+    head:
+      head &&
+      (isOk
+        ? { status: head.status, headers: [] }
+        : keptHeadOf(head, upstream.requestIdHeaders, withoutKeys)),
+    // Whoever refuses a key is the likeliest to repeat it.
+    excerpt:
+      isOk || outcome.kind === "rejected" ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
+    said,
+    certificateExpiresAtMs: observation.certificateExpiresAtMs,
+  };
+}
+
+/** How long it took, and often how it ended, is the doing of whatever stopped us. What the answer asks for holds. */
+function asSuspended(poll: Poll): Poll {
+  const outcome = outcomeOf("suspended");
+  const detail = "pacewatch stood still while the poll was under way";
+  return { ...poll, outcome, detail, degraded: false, withinObjective: false };
+}
+
+/** A slot ends as this poll where there is no token to send it with. Nothing was sent. */
+export function withoutToken(
+  { schedule }: Upstream,
+  slot: Slot,
+  { detail }: TokenFailure,
+  { clock, nextPollId }: Pick<PollOnceParts, "clock" | "nextPollId">,
+): Poll {
+  const nowMs = clock.wallNow();
+  const delayMs = Math.max(0, clock.now() - slot.atMs);
+  const { usualGapMs } = slotsOf(schedule);
+  const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
+  return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
+}
+
+/** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */
+function unobservedPoll(times: PollTimes, durationMs: number, reason: "bug" | "auth", detail: string): Poll {
+  return {
+    ...times,
+    durationMs,
+    phasesMs: {},
+    outcome: outcomeOf(reason),
+    degraded: false,
+    withinObjective: false,
+    detail,
+    head: undefined,
+    excerpt: undefined,
+    certificateExpiresAtMs: undefined,
+  };
+}

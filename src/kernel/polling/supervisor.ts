@@ -1,0 +1,124 @@
+import type { Config, Upstream } from "../config/config.ts";
+import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
+import { UNKNOWN_HEALTH, type Health } from "../poll/health.ts";
+import type { Triggers } from "../schedule/triggers.ts";
+import type { Probe, Recorder } from "../poll/ports.ts";
+import { LeaseQueue } from "./lease-queue.ts";
+import { Poller, type PollerParts } from "./poller.ts";
+import { ResourceLimits } from "../../features/hints/resource-limits.ts";
+import { Timetable } from "./timetable.ts";
+
+/** On shutdown, polls in flight get at most this long. */
+const DRAIN_AT_MOST_MS = 10_000;
+
+export type SupervisorParts = Omit<
+  PollerParts,
+  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits"
+> & {
+  readonly triggers: Triggers;
+  /** The same recorder for the same upstream, across reloads. */
+  readonly recorderOf: (upstream: Upstream) => Recorder;
+  /** With which an upstream begins that an earlier process has polled. */
+  readonly healthOf?: ((upstream: string) => Health | undefined) | undefined;
+};
+
+/** Wall clock. */
+export type Condition = {
+  readonly health: Health;
+  /** 0 if the upstream itself is not paused; its budget may be. */
+  readonly pausedUntilMs: number;
+  readonly nextSlotAtMs: number | undefined;
+};
+
+/** Owns the pollers: starts, changes and drains them, and passes each its slots. */
+export class Supervisor {
+  /** In which every request of this process waits for its lease. */
+  readonly queue: LeaseQueue;
+  readonly #parts: SupervisorParts;
+  readonly #timetable: Timetable;
+  readonly #pollers = new Map<string, Poller>();
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #resourceLimits = new ResourceLimits();
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.queue = new LeaseQueue(parts.ledger, parts.clock, parts.onBug);
+    this.#timetable = new Timetable(parts.clock, parts.triggers, {
+      onSlot: (name, atMs) => this.#pollers.get(name)?.slot("schedule", atMs),
+      onMissed: (name, count) => this.#pollers.get(name)?.missed(count),
+    });
+  }
+
+  /** `probes` has one for each new or changed upstream; the others keep theirs. */
+  apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
+    const names = new Set(config.upstreams.map((upstream) => upstream.name));
+    for (const [name, poller] of this.#pollers) {
+      if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
+    }
+    const added: Poller[] = [];
+    for (const upstream of config.upstreams) {
+      const poller = this.#pollers.get(upstream.name);
+      const probe = probes.get(upstream.name);
+      if (probe === undefined) continue;
+      if (poller === undefined) added.push(this.#add(upstream, probe));
+      else void this.#leave(poller.reconfigure(upstream, probe));
+    }
+    this.#timetable.set(config.upstreams);
+    // A new one is polled before its first slot. The pace of their budgets spreads them.
+    for (const poller of added)
+      if (mayBePolledBetweenSlots(poller.upstream)) poller.slot("first", this.#parts.clock.now());
+  }
+
+  healthOf(upstream: string): Health {
+    return this.#pollers.get(upstream)?.health ?? UNKNOWN_HEALTH;
+  }
+
+  owedSinceMs(upstream: string): number | undefined {
+    return this.#pollers.get(upstream)?.owedSinceMs;
+  }
+
+  conditionOf(upstream: Upstream): Condition {
+    const poller = this.#pollers.get(upstream.name);
+    const pauseMs = (poller?.pausedUntilMs ?? 0) - this.#parts.clock.now();
+    return {
+      health: this.healthOf(upstream.name),
+      pausedUntilMs: pauseMs > 0 ? this.#parts.clock.wallNow() + pauseMs : 0,
+      nextSlotAtMs: this.#timetable.nextSlotAtMs(upstream.name, upstream.schedule),
+    };
+  }
+
+  async drain(): Promise<void> {
+    this.#timetable.stop();
+    const pollers = [...this.#pollers.values()];
+    await Promise.all(pollers.map((poller) => poller.stop(graceOf(poller.upstream))));
+    await Promise.all(this.#leaving);
+  }
+
+  #add(upstream: Upstream, probe: Probe): Poller {
+    const poller = new Poller(upstream, probe, {
+      ...this.#parts,
+      stoodStill: (sinceMs) => this.#timetable.stoodStill(sinceMs),
+      queue: this.queue,
+      recorder: this.#parts.recorderOf(upstream),
+      health: this.#parts.healthOf?.(upstream.name),
+      resourceLimits: this.#resourceLimits,
+    });
+    this.#pollers.set(upstream.name, poller);
+    return poller;
+  }
+
+  #remove(poller: Poller, graceMs: number): Promise<void> {
+    this.#pollers.delete(poller.upstream.name);
+    return this.#leave(poller.stop(graceMs));
+  }
+
+  #leave(ending: Promise<void>): Promise<void> {
+    const left = ending.catch(this.#parts.onBug).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+    return left;
+  }
+}
+
+function graceOf(upstream: Upstream): number {
+  return Math.min(upstream.timeoutMs, DRAIN_AT_MOST_MS);
+}

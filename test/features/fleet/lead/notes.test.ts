@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import {
+  type BudgetTerms,
+  foundIn,
+  notesText,
+  rowOf,
+  type Rows,
+  type Start,
+  startOf,
+} from "../../../../src/features/fleet/lead/notes.ts";
+
+const TTL_MS = 10_000;
+
+/** It waits for one pace gap after a restart, and for a minute where others may have sent. */
+const TERMS: BudgetTerms = { budget: "api", digest: "x", coldMs: 1_000, wholeMs: 60_000 };
+const PART: BudgetTerms = { ...TERMS, isPart: true };
+
+function foundAt(monoMs: number, rows?: Rows) {
+  const value = rows && notesText("n", rows, {});
+  return foundIn({ era: "1", value, version: "1", isSure: true }, undefined, monoMs);
+}
+
+/** As the leader that began so notes it. */
+const notedAt = (start: Start, monoMs: number): Rows =>
+  new Map([["api", rowOf(start, undefined, TTL_MS, monoMs)]]);
+
+test("without any notes a leader begins as after a restart, and the first one of a vantage by the whole window", () => {
+  expect(startOf(TERMS, foundAt(0)).atMs).toBe(1_000);
+  expect(startOf(PART, foundAt(0)).atMs).toBe(60_000);
+});
+
+test("whoever follows the first leader of a vantage goes on with what is left to wait, and then begins as after a restart", () => {
+  const first = startOf(PART, foundAt(0));
+  const early = startOf(PART, foundAt(20_000, notedAt(first, 20_000)));
+  expect(early.atMs).toBe(60_000);
+  const earlier = startOf(PART, foundAt(50_000, notedAt(early, 50_000)));
+  expect(earlier.atMs).toBe(60_000);
+  const late = startOf(PART, foundAt(70_000, notedAt(first, 70_000)));
+  expect(late.atMs).toBe(71_000);
+});
+
+test("a vantage that has another part begins by the whole window", () => {
+  const rows = notedAt(startOf(PART, foundAt(0)), 70_000);
+  expect(startOf({ ...PART, digest: "y" }, foundAt(80_000, rows)).atMs).toBe(140_000);
+});

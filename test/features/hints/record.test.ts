@@ -1,0 +1,252 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Advice } from "../../../src/features/hints/fields/advice.ts";
+import type { Note, NoteHome } from "../../../src/features/quota/journal.ts";
+import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
+import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { UpstreamPauses } from "../../../src/kernel/budget/pauses.ts";
+import {
+  type BudgetRecord,
+  type Held,
+  heldOf,
+  NOTHING_HELD,
+  recordOf,
+} from "../../../src/features/hints/record.ts";
+import { Restraint } from "../../../src/features/hints/restraint.ts";
+import type { Budget } from "../../../src/kernel/config/config.ts";
+import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
+
+const MINUTE_MS = 60_000;
+const MAX_PAUSE_MS = 600_000;
+const NOW = { nowMs: 5_000, wallMs: 1_800_000_000_000 };
+
+function pauseFor(forMs: number): Advice {
+  return sampleAdvice({ throttled: true, pause: { forMs, scope: "budget", source: "retry_after" } });
+}
+
+/** What outlives a process. `finish` ends the writing of what was kept until then. */
+class File implements NoteHome {
+  readonly records = new Map<string, BudgetRecord>();
+  #waiting: (() => void)[] = [];
+
+  write(notes: readonly Note[]): Promise<boolean> {
+    for (const note of notes) {
+      if (note.kind !== "budget") continue;
+      const parsed: BudgetRecord = JSON.parse(JSON.stringify(note.record));
+      this.records.set(note.budget, parsed);
+    }
+    return new Promise((resolve) => void this.#waiting.push(() => resolve(true)));
+  }
+
+  finish(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+function configOf(...names: readonly string[]): ReturnType<typeof sampleConfig> {
+  const budgets = names.map((name) => sampleBudget({ name, maxPauseMs: MAX_PAUSE_MS }));
+  return sampleConfig({ budgets, upstreams: [sampleUpstream({ name: "email", budgets: names })] });
+}
+
+function life(file: File, clock: VirtualClock, ...names: readonly string[]): JournaledLedger {
+  const inner = new LocalLedger(configOf(...names), clock, undefined, file.records);
+  clock.stall(2 * MINUTE_MS);
+  return new JournaledLedger(inner, [file], clock);
+}
+
+describe("after a restart", () => {
+  test("a pause goes on until it would have ended", async () => {
+    const file = new File();
+    const clock = new VirtualClock();
+    life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    await settle();
+    const next = life(file, clock, "api");
+    expect(next.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
+    expect(next.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
+  });
+
+  test("back-off goes on doubling", async () => {
+    const file = new File();
+    const clock = new VirtualClock();
+    const refusal = sampleAdvice({ throttled: true });
+    const first = life(file, clock, "api");
+    first.applyAdvice(["api"], refusal);
+    await settle();
+    const firstMs = first.restraint(["api"]).pausedUntilMs - clock.now();
+    const next = life(file, clock, "api");
+    next.applyAdvice(["api"], refusal);
+    expect(next.restraint(["api"]).pausedUntilMs - clock.now()).toBe(2 * firstMs);
+  });
+
+  test("a limit that was lowered stays lowered for its window", () => {
+    const restraint = new Restraint(sampleBudget());
+    const [rate] = sampleBudget().rates;
+    if (rate === undefined) throw new Error("a budget has a rate");
+    const limits = [{ requests: 5, perMs: rate.perMs }];
+    restraint.applyAdvice(sampleAdvice({ limits }), NOW.nowMs);
+    const next = new Restraint(sampleBudget());
+    const later = { nowMs: 0, wallMs: NOW.wallMs + rate.perMs - 1 };
+    next.adopt(heldOf(recordOf({ ...restraint.held, untold: undefined }, NOW), later, MAX_PAUSE_MS));
+    expect(next.capOf(rate, 20, 0)).toBe(restraint.capOf(rate, 20, NOW.nowMs));
+    expect(next.capOf(rate, 20, 30_000)).toBe(20);
+  });
+
+  test("a pause goes along with the upstreams to a budget that was renamed meanwhile", async () => {
+    const file = new File();
+    const clock = new VirtualClock();
+    life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    await settle();
+    const next = life(file, clock, "renamed");
+    expect(next.restraint(["renamed"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
+    const third = life(file, clock, "renamed", "api");
+    expect(third.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(MINUTE_MS, -1);
+  });
+
+  test("the pause of one upstream goes on", () => {
+    const clock = new VirtualClock();
+    const kept = new Map<string, { readonly pausedUntilMs: number }>();
+    const first = new UpstreamPauses(clock, new Map(), (name, record) => void kept.set(name, record));
+    first.pause("email", MINUTE_MS);
+    first.pause("email", 1_000);
+    clock.stall(20_000);
+    const next = new UpstreamPauses(clock, kept);
+    expect(next.untilMs("email") - clock.now()).toBe(40_000);
+    next.capAt("email", 10_000);
+    expect(next.untilMs("email") - clock.now()).toBe(10_000);
+    expect(next.records).toEqual(new Map([["email", { pausedUntilMs: clock.wallNow() + 10_000 }]]));
+  });
+});
+
+test("what an answer asks for is in the file before the next request of its budget", async () => {
+  const file = new File();
+  const clock = new VirtualClock();
+  const ledger = life(file, clock, "api", "ai");
+  ledger.applyAdvice(["api"], pauseFor(1_000));
+  clock.stall(2_000);
+  expect(ledger.take(["ai"])).toMatchObject({ kind: "granted" });
+  let isGranted = false;
+  const asked = Promise.resolve(ledger.take(["api"])).then(({ kind }) => (isGranted = kind === "granted"));
+  await settle();
+  expect(isGranted).toBe(false);
+  file.finish();
+  await asked;
+  expect(isGranted).toBe(true);
+});
+
+test("an answer that changes nothing is not waited for", () => {
+  const file = new File();
+  const clock = new VirtualClock();
+  const ledger = life(file, clock, "api");
+  ledger.applyAdvice(["api"], sampleAdvice());
+  expect(ledger.take(["api"])).toMatchObject({ kind: "granted" });
+});
+
+test("by a reload, a pause goes along with the upstreams: to a budget of another name, and back", () => {
+  const clock = new VirtualClock();
+  const ledger = new LocalLedger(configOf("api"), clock);
+  ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+  const untilMs = ledger.restraint(["api"]).pausedUntilMs;
+  ledger.change(configOf("renamed"));
+  expect(ledger.restraint(["renamed"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  ledger.change(configOf("other"));
+  ledger.change(configOf("api"));
+  expect(ledger.restraint(["api"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+});
+
+test("a pause that is heard of only after a reload holds for the budget's new name, and is in the file", async () => {
+  const clock = new VirtualClock();
+  const file = new File();
+  const inner = new LocalLedger(configOf("api"), clock);
+  const ledger = new JournaledLedger(inner, [file], clock);
+  inner.change(configOf("renamed"));
+  inner.change(configOf("again"));
+  ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+  const untilMs = clock.now() + 5 * MINUTE_MS;
+  expect(ledger.restraint(["again"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  await settle();
+  expect(file.records.get("again")?.pausedUntilMs).toBeGreaterThan(0);
+});
+
+test("a budget that other upstreams draw on inherits nothing", () => {
+  const clock = new VirtualClock();
+  const budgets = ["api", "ai"].map((name) => sampleBudget({ name }));
+  const of = (...names: readonly string[]): Pick<ReturnType<typeof sampleConfig>, "upstreams"> => ({
+    upstreams: names.map((name) => sampleUpstream({ name, budgets: [name === "llm" ? "ai" : "api"] })),
+  });
+  const ledger = new LocalLedger(sampleConfig({ budgets, ...of("email") }), clock);
+  ledger.applyAdvice(["api"], pauseFor(MINUTE_MS));
+  ledger.change(sampleConfig({ budgets, ...of("email", "llm") }));
+  expect(ledger.restraint(["ai"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+});
+
+const until = fc.integer({ min: -100_000, max: 100_000_000 });
+const lowered = fc.record({
+  perMs: fc.integer({ min: 1_000, max: 3_600_000 }),
+  requests: fc.nat(),
+  untilMs: until,
+});
+const anyHeld: fc.Arbitrary<Held> = fc.record({
+  pausedUntilMs: until,
+  yieldUntilMs: until,
+  refusals: fc.nat(30),
+  refusedUntilMs: until,
+  lowered: fc.array(lowered, { maxLength: 4 }),
+  untold: fc.option(lowered, { nil: undefined }),
+  windows: fc.array(
+    fc.record({
+      key: fc.string({ maxLength: 200 }),
+      limit: fc.option(fc.nat(), { nil: undefined }),
+      perMs: fc.integer({ min: 1_000, max: 3_600_000 }),
+      from: fc.constantFrom("policy" as const, "resets" as const, "refills" as const),
+    }),
+    { maxLength: 32 },
+  ),
+});
+
+test("a record is small, and however the wall clock was set, nothing of it lasts longer than it may", () => {
+  fc.assert(
+    fc.property(anyHeld, fc.integer({ min: 0, max: 4e12 }), (held, wallMs) => {
+      const record: BudgetRecord = JSON.parse(JSON.stringify(recordOf(held, NOW)));
+      expect(JSON.stringify({ ...record, windows: [] }).length).toBeLessThan(600);
+      const next = heldOf(record, { nowMs: 0, wallMs }, MAX_PAUSE_MS);
+      expect(Math.max(next.pausedUntilMs, next.yieldUntilMs, next.refusedUntilMs)).toBeLessThanOrEqual(
+        MAX_PAUSE_MS,
+      );
+      for (const limit of next.lowered) expect(limit.untilMs).toBeLessThanOrEqual(limit.perMs + 10_000);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("of the windows that were learned the latest six are kept, but none of a name without end", () => {
+  const windowOf = (key: string): Held["windows"][number] => ({
+    key,
+    limit: 60,
+    perMs: 60_000,
+    from: "policy",
+  });
+  const kept = (...keys: readonly string[]): readonly string[] =>
+    recordOf({ ...NOTHING_HELD, windows: keys.map(windowOf) }, NOW).windows.map(({ key }) => key);
+  expect(kept("a", "b")).toEqual(["a", "b"]);
+  expect(kept("a", "b", "c", "d", "e", "f", "g", "h")).toEqual(["c", "d", "e", "f", "g", "h"]);
+  expect(kept("a", "k".repeat(80), "k".repeat(81))).toEqual(["a", "k".repeat(80)]);
+});
+
+test("where the wall clock goes on, nothing of a record ends sooner than it should", () => {
+  const budget: Budget = sampleBudget({ maxPauseMs: 1e9 });
+  fc.assert(
+    fc.property(anyHeld, fc.nat(1_000_000), (held, goneMs) => {
+      const now = { nowMs: 77, wallMs: NOW.wallMs + goneMs };
+      const next = heldOf(recordOf(held, NOW), now, budget.maxPauseMs);
+      const lasts = (untilMs: number): number => untilMs - NOW.nowMs - goneMs + now.nowMs;
+      const names = ["pausedUntilMs", "yieldUntilMs", "refusedUntilMs"] as const;
+      const shortened = names.filter(
+        (name) => lasts(held[name]) > now.nowMs && next[name] < lasts(held[name]),
+      );
+      expect(shortened).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { Followed, type Reading } from "../../src/platform/followed.ts";
+
+test("the last good value stays while its file is unusable, and each change of the problem is told once", async () => {
+  const unusable = (problem: string): Reading<string> => ({ kind: "unusable", problem });
+  const readings: Reading<string>[] = [
+    { kind: "read", value: "second" },
+    unusable("half-written"),
+    unusable("half-written"),
+    unusable("gone"),
+    { kind: "read", value: "third" },
+    { kind: "read", value: "third" },
+  ];
+  const told: (string | undefined)[] = [];
+  const followed = new Followed(
+    "first",
+    () => Promise.resolve(readings.shift() ?? unusable("no more")),
+    (problem) => told.push(problem),
+  );
+  expect(followed.value).toBe("first");
+  const values: string[] = [];
+  while (readings.length > 0) values.push(await followed.reread());
+  expect(values).toEqual(["second", "second", "second", "second", "third", "third"]);
+  expect(followed.value).toBe("third");
+  expect(told).toEqual(["half-written", "gone", undefined]);
+});
