@@ -30,12 +30,10 @@ export function* renderRunbookPage(text: string | undefined, status: Status): Pi
     .split(/\n{2,}/)
     .map(block);
   const found = html`<article class="runbook">${blocks}</article>`;
-  const body = html`<p class="way">
-      <a href="../../http/">All upstreams</a> · <a href="../../http/page/">all runbooks</a>
-    </p>
+  const body = html`<p class="way"><a href="../">All upstreams</a> · <a href="./">all runbooks</a></p>
     ${text === undefined ? html`<h1>No runbook has this name</h1>` : found}`;
   const title = /^# (.+)/.exec(text ?? "")?.[1] ?? "Not found";
-  yield pageShell({ title, root: "../../http/", self: "../../http/", body }, status);
+  yield pageShell({ title, root: "../", self: "../", body }, status);
 }
 
 /** What the runbooks use of Markdown: headings, paragraphs, lists without lists in them, tables, and commands. */

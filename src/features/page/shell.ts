@@ -42,7 +42,7 @@ export function rangeLinks(self: string, view: View): Markup {
 export type Shell = {
   readonly title: string;
   /** From this page to the root. Links are relative, so they work under any path of a reverse proxy. */
-  readonly root: "../../http/page/" | "../../http/";
+  readonly root: "./" | "../";
   /** From this page to itself. */
   readonly self: string;
   /** Undefined for a page that stays as it is. */

@@ -53,12 +53,12 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
     ${seenFrom(status)} ${leads ?? ""} ${notices(status)}
     ${upstreams.length === 0 ? section("Upstreams", html`<p class="none">${NONE_CONFIGURED}</p>`) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
-    ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("../../http/page/", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
+    ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Missed their objective in the last hour", missing, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)} ${section("Budgets", yield* budgetList(status))}
     ${section("Incidents", yield* lastIncidents(status))}`;
-  yield pageShell({ title, root: "../../http/page/", self: "../../http/page/", view, body }, status);
+  yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 
 function seenFrom({ vantage }: Pick<Status, "vantage">): Markup | "" {
@@ -187,7 +187,7 @@ function standbyPage(fleet: FleetStatus, status: Status, view: View): string {
   const body = html`<h1>${title}</h1>
     <p>This process polls nothing, and takes over when nobody leads.</p>
     ${seenFrom(status)} ${link || ""} ${away || ""} ${foreign || ""} ${notices(status)}`;
-  return pageShell({ title, root: "../../http/page/", self: "../../http/page/", view, body }, status);
+  return pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 
 /** Said as long as the lock answers: what was so before is not known any more. */

@@ -52,7 +52,7 @@ export function* renderUpstreamPage(
         provider
       </p>`
     : "";
-  const body = html`<p class="way"><a href="../../http/">All upstreams</a></p>
+  const body = html`<p class="way"><a href="../">All upstreams</a></p>
     <section class="upstream ${upstream.health.state}">
       <header>
         ${icon(upstream.health.state)}
@@ -75,7 +75,7 @@ export function* renderUpstreamPage(
     }
     ${section("Last polls", pollTable(upstream.lastPolls, nowMs))}`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
-  yield pageShell({ title, root: "../../http/", self: name, view, body }, status);
+  yield pageShell({ title, root: "../", self: name, view, body }, status);
 }
 
 /** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */
@@ -165,9 +165,6 @@ export function* renderMissingUpstreamPage(name: string, status: Status, view: V
     ? html`Only the leader knows how “${shown}” is.`
     : html`“${shown}” is not in the running config.`;
   const body = html`<h1>${title}</h1>
-    <p class="none">${why} <a href="../../http/">${isStandby ? "This process" : "All upstreams"}</a></p>`;
-  yield pageShell(
-    { title: isStandby ? title : "Not found", root: "../../http/", self: "../../http/", view, body },
-    status,
-  );
+    <p class="none">${why} <a href="../">${isStandby ? "This process" : "All upstreams"}</a></p>`;
+  yield pageShell({ title: isStandby ? title : "Not found", root: "../", self: "../", view, body }, status);
 }

@@ -28,7 +28,7 @@ type Sample = Meant & {
 const SOME_MOMENT_S = 1_782_900_000;
 
 function samplesIn(file: string): readonly Sample[] {
-  const text = readFileSync(new URL(`../../fixtures/limits/${file}.jsonl`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`../../../fixtures/limits/${file}.jsonl`, import.meta.url), "utf8");
   return text
     .trim()
     .split("\n")
