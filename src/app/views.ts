@@ -8,7 +8,7 @@ import { quotaBurns } from "../features/quota/quota-forecast.ts";
 import type { QuotaKey } from "../features/quota/quota.ts";
 import type { Budget, Config } from "../kernel/config/config.ts";
 import { UNITS_OF_MONEY } from "../features/money/price.ts";
-import { factsOf, type Polled, summaryOf } from "../features/history/facts.ts";
+import { factsOf, type Polled, summaryOf } from "../features/status/facts.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type {
   BudgetSnapshot,
@@ -22,7 +22,7 @@ import { quotaSentence } from "../features/status/credit-sentence.ts";
 import { limitStatusOf } from "../features/status/limit-sentence.ts";
 import { quotaStanding } from "../features/status/quota-status.ts";
 import type { BudgetStatus, Status } from "../features/status/status.ts";
-import { type Columns, type Range, spanOf } from "../features/status/timeline.ts";
+import { type Columns, type Range, spanOf } from "../features/history/timeline.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { Notifier } from "../features/notify/notifier.ts";
 import { DAY_MS } from "../kernel/time/duration.ts";

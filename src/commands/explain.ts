@@ -12,7 +12,7 @@ import type { Checks } from "../features/expect/checks.ts";
 import { Answer } from "../kernel/poll/answer.ts";
 import { judgeAnswer } from "../kernel/poll/judging.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
-import { humanDuration } from "../features/status/humanize.ts";
+import { humanDuration } from "../kernel/time/humanize.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";

@@ -30,7 +30,7 @@ import { Quotas } from "../features/quota/quotas.ts";
 import { formatMoney, mostOf } from "../features/money/price.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Probe, Token, TokenFailure } from "../kernel/poll/ports.ts";
-import { humanLatency } from "../features/status/humanize.ts";
+import { humanLatency } from "../kernel/time/humanize.ts";
 import { urlWithoutQuery } from "../features/status/status.ts";
 import { limitComparison, limitSentence } from "../features/status/limit-sentence.ts";
 import { LeaseQueue } from "../kernel/polling/lease-queue.ts";

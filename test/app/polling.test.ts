@@ -9,10 +9,9 @@ import { UpstreamPauses } from "../../src/kernel/budget/pauses.ts";
 import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
 import type { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
-import type { SeenBefore } from "../../src/features/history/incidents.ts";
+import type { SeenBefore, Incident } from "../../src/features/history/incidents.ts";
 import type { RestoredUpstream, StateStore } from "../../src/features/history/state.ts";
 import type { Probe } from "../../src/kernel/poll/ports.ts";
-import { type Incident, pollStatusOf } from "../../src/features/status/status.ts";
 import {
   sampleAdvice,
   sampleBudget,
@@ -23,6 +22,7 @@ import {
 } from "../support/samples.ts";
 import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
+import { pollStatusOf } from "../../src/features/history/kept-poll.ts";
 
 const HOUR_MS = 3_600_000;
 const mute = (): void => {};

@@ -9,7 +9,7 @@ import type { Config, Upstream } from "../../src/kernel/config/config.ts";
 import { History } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import type { ColumnsQuestion } from "../../src/features/history/state.ts";
-import { LAST_HOUR, RANGES } from "../../src/features/status/timeline.ts";
+import { LAST_HOUR, RANGES } from "../../src/features/history/timeline.ts";
 import { UNKNOWN_HEALTH } from "../../src/kernel/poll/health.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";

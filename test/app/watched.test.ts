@@ -12,7 +12,7 @@ import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { askedFor } from "../../src/features/report/period.ts";
 import { type Report, reportedOf } from "../../src/features/report/report.ts";
 import { slotsOf, type Schedule, scheduleCron } from "../../src/kernel/schedule/schedule.ts";
-import { CALENDAR, type Columns, RANGES, spanOf } from "../../src/features/status/timeline.ts";
+import { CALENDAR, type Columns, RANGES, spanOf } from "../../src/features/history/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/kernel/time/duration.ts";
 import { seededRandom } from "../../src/simulator/randomness.ts";
 import { samplePoll, sampleSchedule, sampleUpstream } from "../support/samples.ts";

@@ -1,4 +1,4 @@
-import { availabilityOf } from "../../src/features/status/availability.ts";
+import { availabilityOf } from "../../src/features/history/availability.ts";
 import type { Announcement } from "../../src/features/announcements/announcement.ts";
 import { BURN_WINDOWS } from "../../src/features/values/credit.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/kernel/poll/ports.ts";
@@ -18,24 +18,23 @@ import type {
   UpstreamSnapshot,
   ValueSnapshot,
 } from "../../src/kernel/metrics/snapshot.ts";
-import type { CountedBucket } from "../../src/features/status/timeline.ts";
+import type { CountedBucket } from "../../src/features/history/timeline.ts";
 import type { History } from "../../src/features/history/history.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { scheduleCron, scheduleEvery, type Schedule } from "../../src/kernel/schedule/schedule.ts";
-import {
-  type FleetStatus,
-  type BudgetStatus,
-  type Incident,
-  type PollStatus,
-  pollStatusOf,
-  type ShownPoint,
-  type Status,
-  type UpstreamFacts,
+import type {
+  FleetStatus,
+  BudgetStatus,
+  ShownPoint,
+  Status,
+  UpstreamFacts,
 } from "../../src/features/status/status.ts";
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
-import type { PollOfColumn } from "../../src/features/status/timeline.ts";
+import type { PollOfColumn } from "../../src/features/history/timeline.ts";
 import type { PollTimes } from "../../src/kernel/polling/poll-once.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
+import { type PollStatus, pollStatusOf } from "../../src/features/history/kept-poll.ts";
+import type { Incident } from "../../src/features/history/incidents.ts";
 
 /**
  * Plain, valid values, so that a test mentions only what it is about. In this order: the config, an exchange and its

@@ -3,7 +3,7 @@ import * as common from "@grafana/grafana-foundation-sdk/common";
 import type * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import * as heatmap from "@grafana/grafana-foundation-sdk/heatmap";
 import * as prometheus from "@grafana/grafana-foundation-sdk/prometheus";
-import { WITHIN_LATENCY_SHARE } from "../../src/features/status/availability.ts";
+import { WITHIN_LATENCY_SHARE } from "../../src/features/history/availability.ts";
 import { DASHED, dress, lines, stacked, UPSTREAM } from "./panel.ts";
 
 const RUNBOOK = "PacewatchLatencyObjectiveMissed";

@@ -1,5 +1,5 @@
 import { BURN_PAIRS, type BurnPair } from "../../src/proof/objective-density.ts";
-import { WITHIN_LATENCY_SHARE } from "../../src/features/status/availability.ts";
+import { WITHIN_LATENCY_SHARE } from "../../src/features/history/availability.ts";
 import { formatDuration } from "../../src/kernel/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";

@@ -1,8 +1,13 @@
 import type { HealthState } from "../../kernel/poll/health.ts";
-import { availabilityOf, type Verdict, verdictOnAvailability, watchedWords } from "../status/availability.ts";
-import { humanLatency } from "../status/humanize.ts";
+import {
+  availabilityOf,
+  type Verdict,
+  verdictOnAvailability,
+  watchedWords,
+} from "../history/availability.ts";
+import { humanLatency } from "../../kernel/time/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
-import { type Column, LAST_HOUR, RANGES } from "../status/timeline.ts";
+import { type Column, LAST_HOUR, RANGES } from "../history/timeline.ts";
 import { STATE_WORDS } from "../status/words.ts";
 import { escaped } from "../page/markup.ts";
 import { percent } from "../page/wording.ts";

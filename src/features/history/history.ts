@@ -1,21 +1,20 @@
 import { ANNOUNCEMENT, type Announcement } from "../announcements/announcement.ts";
-import { Evidence, Incidents, unseenAfterMs } from "./incidents.ts";
+import { Evidence, Incidents, unseenAfterMs, type Incident } from "./incidents.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
-import { FAILURES_KEPT, POLLS_KEPT } from "../status/kept-poll.ts";
-import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
-import { availabilityOf, type AvailabilityWindow, type Missed, missedIn } from "../status/availability.ts";
+import { FAILURES_KEPT, POLLS_KEPT, pollStatusOf, type PollStatus, type SkipCount } from "./kept-poll.ts";
+import { availabilityOf, type AvailabilityWindow, type Missed, missedIn } from "./availability.ts";
 import {
   type Columns,
   columnsOfBuckets,
   type LatencyQuantiles,
   latencyQuantiles,
   type Range,
-} from "../status/timeline.ts";
+} from "./timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../../kernel/time/duration.ts";
 
 /** Availability is counted in whole minutes and hours. */

@@ -1,10 +1,23 @@
 import { type HealthChange, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../../kernel/poll/health.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
-import type { Incident, PollStatus } from "../status/status.ts";
 import { HOUR_MS } from "../../kernel/time/duration.ts";
-import type { RestoredUpstream } from "./state.ts";
+import type { PollStatus } from "./kept-poll.ts";
 
 export const INCIDENTS_KEPT = 50;
+
+export type Incident = {
+  readonly upstream: string;
+  /** The worst state that was reached. */
+  readonly state: HealthState;
+  readonly reason: string;
+  readonly startedAtMs: number;
+  /** Undefined while it is ongoing. */
+  readonly endedAtMs: number | undefined;
+  /** It was seen last when it ended: nobody knows how long it went on. */
+  readonly isUnwatched?: true;
+  /** How many polls belong to it. */
+  readonly polls: number;
+};
 
 /** The worst is last. Other states are no incident. */
 const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
@@ -45,7 +58,10 @@ export type SeenBefore = {
 
 /** Undefined where what is left of that process does not tell: its last poll has failed, and nobody has confirmed it. */
 export function seenLast(
-  { polls, incidents: [newest] }: Pick<RestoredUpstream, "polls" | "incidents">,
+  {
+    polls,
+    incidents: [newest],
+  }: { readonly polls: readonly PollStatus[]; readonly incidents: readonly Incident[] },
   longestGapMs: number,
 ): SeenBefore | undefined {
   const last = polls.at(-1);

@@ -2,7 +2,6 @@ import { outcomeOf } from "../../kernel/exchange/outcome.ts";
 import { ON_THE_WAY, rowOf } from "../../kernel/exchange/reasons.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
-import { hostOf } from "../status/status.ts";
 
 const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;
@@ -213,4 +212,8 @@ function isUnreachable(watched: Watched, lastAnswerMs: number, nowMs: number): b
 
 function isRecent({ periodMs }: Watched, atMs: number, nowMs: number): boolean {
   return nowMs - atMs < Math.max(RECENT_MS, 2 * periodMs);
+}
+
+export function hostOf(url: string): string {
+  return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
 }

@@ -4,7 +4,7 @@
  */
 
 import { PHASES, type Phase } from "../../kernel/exchange/exchange.ts";
-import type { PollStatus } from "../status/status.ts";
+import type { PollStatus } from "./kept-poll.ts";
 
 /** Stands for undefined in arrays of numbers. */
 const UNKNOWN = Number.NaN;

@@ -2,7 +2,7 @@
 
 import { type Outcome, OUTCOMES } from "../../kernel/exchange/reasons.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
-import type { CountedBucket } from "../status/timeline.ts";
+import type { CountedBucket } from "./timeline.ts";
 
 /** A month of hours takes 32 kB of plain numbers, and five times as much as objects. The index is the first number. */
 const NUMBERS_A_BUCKET = 6 + OUTCOMES.length;

@@ -7,10 +7,11 @@ import type { KeepPause } from "../../kernel/budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../hints/record.ts";
 import { type KeptQuotas, NOTHING_KEPT } from "../quota/quota.ts";
 import type { Notified, Remembered } from "../notify/plan/transitions.ts";
-import type { Incident, PollStatus } from "../status/status.ts";
-import type { Columns, CountedBucket } from "../status/timeline.ts";
+import type { Columns, CountedBucket } from "./timeline.ts";
 import type { ValuePoint } from "../values/credit.ts";
 import type { SavedValue } from "./kept-values.ts";
+import type { PollStatus } from "./kept-poll.ts";
+import type { Incident } from "./incidents.ts";
 
 export type SavedPoll = {
   readonly upstream: string;

@@ -1,6 +1,5 @@
 import type { Poll } from "../../kernel/poll/poll.ts";
-import { POLLS_KEPT } from "../status/kept-poll.ts";
-import type { PollStatus } from "../status/status.ts";
+import { POLLS_KEPT, type PollStatus } from "./kept-poll.ts";
 
 /**
  * How long an upstream was watched: told by each poll when it is counted, and added up everywhere else. Worked out

@@ -5,10 +5,10 @@ import { KnownAlerts } from "./plan/known-alerts.ts";
 import type { Scene } from "./plan/plan.ts";
 import type { Remembered } from "./plan/transitions.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
-import type { Incident } from "../status/status.ts";
 import { keepNewest } from "../../kernel/text/remembered.ts";
 import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
 import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
+import type { Incident } from "../history/incidents.ts";
 
 /** What it asks of the rest of the process. */
 export type NotifierView = Omit<Outlook, "scene"> & {

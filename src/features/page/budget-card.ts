@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import type { QuotaName } from "../values/credit.ts";
 import { capOf } from "../../kernel/config/part.ts";
 import { amountText } from "../status/credit-sentence.ts";
-import { humanDuration } from "../status/humanize.ts";
+import { humanDuration } from "../../kernel/time/humanize.ts";
 import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { BudgetStatus } from "../status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";

@@ -5,14 +5,15 @@ import {
   failedWords,
   verdictOnAvailability,
   watchedWords,
-} from "../status/availability.ts";
-import type { Incident, UpstreamFacts } from "../status/status.ts";
-import { CALENDAR, type Column, type Columns, spanOf } from "../status/timeline.ts";
+} from "../history/availability.ts";
+import type { UpstreamFacts } from "../status/status.ts";
+import { CALENDAR, type Column, type Columns, spanOf } from "../history/timeline.ts";
 import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import type { Markup } from "./markup.ts";
 import { incidentId } from "./plot.ts";
 import { percent } from "./wording.ts";
+import type { Incident } from "../history/incidents.ts";
 
 const KINDS = ["fine", "some", "bad", "early", "unwatched"] as const;
 type Kind = (typeof KINDS)[number];

@@ -1,8 +1,8 @@
 import { html } from "hono/html";
-import { humanDuration } from "../status/humanize.ts";
-import type { Incident } from "../status/status.ts";
+import { humanDuration } from "../../kernel/time/humanize.ts";
 import { list, moment, type Markup } from "./markup.ts";
 import { incidentId, incidentWords } from "./plot.ts";
+import type { Incident } from "../history/incidents.ts";
 
 /** A line each, two on a phone. Those of all upstreams lead to the pages of theirs. */
 export function incidentList(incidents: readonly Incident[], nowMs: number, areOfAll = false): Markup {

@@ -1,13 +1,14 @@
 import { html, raw } from "hono/html";
 import { OUTCOMES, reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../status/humanize.ts";
-import type { Incident, UpstreamFacts } from "../status/status.ts";
-import { type Column, type Columns, type Range, spanOf } from "../status/timeline.ts";
+import { humanLatency } from "../../kernel/time/humanize.ts";
+import type { UpstreamFacts } from "../status/status.ts";
+import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
 import { STATE_WORDS } from "../status/words.ts";
 import type { Markup } from "./markup.ts";
 import { shapesOf, type Kind, KIND_WORDS, pathOf, rounded, STRIP_HEIGHT } from "./plot-kinds.ts";
 import { type Scale, scaleFor, ticksOf } from "./plot-scale.ts";
 import { clockTime } from "./wording.ts";
+import type { Incident } from "../history/incidents.ts";
 
 /** The same range of time at the same moment: the same axis, whatever is drawn on it. */
 export type TimeAxis = { readonly range: Range; readonly nowMs: number };

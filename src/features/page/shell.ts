@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
 import type { Status } from "../status/status.ts";
-import { LAST_HOUR, type Range, RANGES } from "../status/timeline.ts";
+import { LAST_HOUR, type Range, RANGES } from "../history/timeline.ts";
 import { escaped, type Markup, moment, SHARED_SHAPES } from "./markup.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 

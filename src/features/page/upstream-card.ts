@@ -6,9 +6,9 @@ import {
   verdictOnAvailability,
   watchedWords,
   WITHIN_LATENCY_SHARE,
-} from "../status/availability.ts";
-import { humanDuration, humanLatency } from "../status/humanize.ts";
-import type { PollStatus, Status, UpstreamFacts } from "../status/status.ts";
+} from "../history/availability.ts";
+import { humanDuration, humanLatency } from "../../kernel/time/humanize.ts";
+import type { Status, UpstreamFacts } from "../status/status.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
 import { budgetsOf, diagnosisOf } from "../status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../status/words.ts";
@@ -19,6 +19,7 @@ import { phaseBar } from "./plot-phases.ts";
 import { creditsThatEnd } from "./value-list.ts";
 import { percent } from "./wording.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
+import type { PollStatus } from "../history/kept-poll.ts";
 
 const LATENCY_HEIGHT = 64;
 const SICK_LATENCY_HEIGHT = 220;

@@ -3,11 +3,11 @@
 import type { Sla, Upstream } from "../../kernel/config/config.ts";
 import { UNITS_OF_MONEY } from "../money/price.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
-import { EVIDENCE_POLLS } from "../history/incidents.ts";
-import { availabilityOf } from "../status/availability.ts";
-import type { Incident, PollStatus } from "../status/status.ts";
+import { EVIDENCE_POLLS, type Incident } from "../history/incidents.ts";
+import { availabilityOf } from "../history/availability.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
+import type { PollStatus } from "../history/kept-poll.ts";
 
 /** What of an upstream's config a report needs. */
 export type Reported = Pick<Upstream, "budgets" | "labels"> & {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
 import type { ColumnsQuestion } from "../history/state.ts";
-import { type Columns, columnsOfPolls, columnsOfBuckets, type PollOfColumn } from "../status/timeline.ts";
+import { type Columns, columnsOfPolls, columnsOfBuckets, type PollOfColumn } from "../history/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { count, number, oneOf, readRows, type Row, whole } from "../../kernel/text/rows.ts";
 import { bucketOf } from "./tables.ts";

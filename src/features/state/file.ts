@@ -1,5 +1,5 @@
 import { type ColumnsQuestion, NOTHING_STANDING } from "../history/state.ts";
-import type { Columns } from "../status/timeline.ts";
+import type { Columns } from "../history/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
 import { allUsed, type KeptQuotas } from "../quota/quota.ts";
 import { Completeness } from "./completeness.ts";

@@ -5,9 +5,9 @@ import { VALUES } from "../values/values.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { quotaTrack } from "../history/kept-values.ts";
 import type { SavedHistory } from "../history/state.ts";
-import { pollStatusOf } from "../status/status.ts";
 import type { StateBuffer } from "./buffer.ts";
 import { incidentRow, valueRow } from "./tables.ts";
+import { pollStatusOf } from "../history/kept-poll.ts";
 
 /** Buffers the polls, values and incidents of one upstream for the state file. */
 export class StateRecorder implements Recorder {

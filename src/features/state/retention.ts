@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../values/credit.ts";
 import { INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
 import { QUOTA_HOURS_KEPT } from "../quota/quota.ts";
-import { FAILURES_KEPT, POLLS_KEPT } from "../status/kept-poll.ts";
+import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
 import { FORGOTTEN_MS } from "../notify/plan/plan.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { inTransaction } from "./database.ts";

@@ -16,7 +16,7 @@ import type {
   StateStore,
 } from "../history/state.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
-import type { Columns } from "../status/timeline.ts";
+import type { Columns } from "../history/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch, Trouble } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";

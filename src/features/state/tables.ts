@@ -9,9 +9,8 @@ import { HEALTH_STATES } from "../../kernel/poll/health.ts";
 import { type KeptQuotas, NOBODY_KNOWS, type QuotaRow, QUOTAS_OF } from "../quota/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../hints/record.ts";
 import type { SavedValue } from "../history/kept-values.ts";
-import type { CountedBucket } from "../status/timeline.ts";
+import type { CountedBucket } from "../history/timeline.ts";
 import type { SavedPoll } from "../history/state.ts";
-import type { Incident, PollStatus } from "../status/status.ts";
 import { hourOf } from "../../kernel/time/duration.ts";
 import {
   count,
@@ -28,6 +27,8 @@ import {
   text,
   whole,
 } from "../../kernel/text/rows.ts";
+import type { PollStatus } from "../history/kept-poll.ts";
+import type { Incident } from "../history/incidents.ts";
 
 const ORIGINS = ["schedule", "confirm", "again", "first"] as const;
 

@@ -1,7 +1,7 @@
 import { type Died, Thread } from "../../platform/thread.ts";
 import { Completeness } from "./completeness.ts";
 import type { ColumnsQuestion } from "../history/state.ts";
-import type { Columns } from "../status/timeline.ts";
+import type { Columns } from "../history/timeline.ts";
 import type { OpenReply, StateBatch, StateRequest, Trouble, WriteReply } from "./messages.ts";
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { StateFile } from "./file.ts";
-import type { Columns } from "../status/timeline.ts";
+import type { Columns } from "../history/timeline.ts";
 import type { OpenReply, StateRequest, WriteReply } from "./messages.ts";
 
 /** The file has a thread of its own: on the main thread, a slow disk would delay polls and inflate measured latencies. */

@@ -2,7 +2,7 @@ import { type Burn, type BurnWindow, worstBurn } from "../values/credit.ts";
 import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
 import { inThousands } from "../../kernel/text/thousands.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
-import { humanDuration } from "./humanize.ts";
+import { humanDuration } from "../../kernel/time/humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../kernel/time/duration.ts";
 
 const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };

@@ -1,6 +1,7 @@
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import { eachInPieces, type Pieces } from "./pieces.ts";
-import type { Incident, Status } from "./status.ts";
+import type { Status } from "./status.ts";
+import type { Incident } from "../history/incidents.ts";
 
 /** The incidents that began in one span are sorted in one piece. Thousands of upstreams keep fifty each. */
 const SPAN_MS = 10 * MINUTE_MS;

@@ -1,10 +1,11 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { usedUpWords } from "./credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
-import { humanDuration, humanLatency } from "./humanize.ts";
+import { humanDuration, humanLatency } from "../../kernel/time/humanize.ts";
 import { inThousands } from "../../kernel/text/thousands.ts";
-import { POLLS_KEPT } from "./kept-poll.ts";
-import type { BudgetStatus, Incident, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
+import { POLLS_KEPT, type PollStatus, type SkipCount } from "../history/kept-poll.ts";
+import type { BudgetStatus, UpstreamFacts } from "./status.ts";
+import type { Incident } from "../history/incidents.ts";
 
 /** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
 export function reasonSentence(

@@ -1,7 +1,7 @@
 import { ACTIVITIES, PHASES, type Phase, type PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "./humanize.ts";
-import type { PollStatus } from "./status.ts";
+import { humanLatency } from "../../kernel/time/humanize.ts";
+import type { PollStatus } from "../history/kept-poll.ts";
 
 /** More kinds of trouble than this are summed up as "other reasons". */
 const KINDS_SHOWN = 2;

@@ -7,39 +7,15 @@
 import type { Objective, Vantage } from "../../kernel/config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../values/credit.ts";
 import type { Announcement } from "../announcements/announcement.ts";
-import type { KeptHeader, PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
 import type { BudgetState } from "../../kernel/budget/ledger.ts";
 import type { KnownLimit } from "../hints/learned-windows.ts";
 import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
-import { keptTexts } from "./kept-poll.ts";
-import type { AvailabilityWindow, Missed } from "./availability.ts";
+import type { Incident } from "../history/incidents.ts";
+import type { PollStatus, SkipCount } from "../history/kept-poll.ts";
+import type { AvailabilityWindow, Missed } from "../history/availability.ts";
 import type { HealthState } from "../../kernel/poll/health.ts";
-import type { SkipCause } from "../../kernel/exchange/outcome.ts";
-import type { Outcome } from "../../kernel/exchange/reasons.ts";
-import type { Poll, SlotOrigin } from "../../kernel/poll/poll.ts";
 import type { Schedule } from "../../kernel/schedule/schedule.ts";
-import type { Columns, LatencyQuantiles, Range } from "./timeline.ts";
-
-export type PollStatus = {
-  readonly id: string;
-  readonly origin: SlotOrigin;
-  /** When it was sent. */
-  readonly atMs: number;
-  readonly outcome: Outcome;
-  /** Empty for ok. */
-  readonly reason: string;
-  /** ok, but slow. */
-  readonly degraded: boolean;
-  readonly durationMs: number;
-  readonly phasesMs: PhaseTimesMs;
-  /** The HTTP status, if there was an answer. */
-  readonly status: number | undefined;
-  readonly detail: string;
-  /** The beginning of the answer's body, if it explains a failure. */
-  readonly excerpt: string | undefined;
-  /** Only of answers that were not ok. */
-  readonly headers?: readonly KeptHeader[];
-};
+import type { Columns, LatencyQuantiles, Range } from "../history/timeline.ts";
 
 export type ReloadStatus = {
   readonly successful: boolean;
@@ -62,13 +38,6 @@ export type SlotCounts = {
   readonly inFlight: number;
   readonly waiting: number;
   readonly skipped: number;
-};
-
-export type SkipCount = {
-  readonly cause: SkipCause;
-  /** The one that held the slots back, where an upstream draws on several. */
-  readonly budget?: string;
-  readonly count: number;
 };
 
 /** A number that the answers tell. */
@@ -168,20 +137,6 @@ export type LimitStatus = Omit<KnownLimit, "key" | "resetMs"> & {
   readonly sentence: string;
 };
 
-export type Incident = {
-  readonly upstream: string;
-  /** The worst state that was reached. */
-  readonly state: HealthState;
-  readonly reason: string;
-  readonly startedAtMs: number;
-  /** Undefined while it is ongoing. */
-  readonly endedAtMs: number | undefined;
-  /** It was seen last when it ended: nobody knows how long it went on. */
-  readonly isUnwatched?: true;
-  /** How many polls belong to it. */
-  readonly polls: number;
-};
-
 /** One process of a fleet, as it sees who leads. */
 export type FleetStatus = {
   /** Of this process. */
@@ -229,32 +184,7 @@ export type Status = {
   budget(name: string): BudgetStatus | undefined;
 };
 
-export function pollStatusOf(poll: Poll): PollStatus {
-  return {
-    id: poll.id,
-    origin: poll.origin,
-    atMs: poll.sentAtMs,
-    outcome: poll.outcome.kind,
-    reason: poll.outcome.reason,
-    degraded: poll.degraded,
-    durationMs: poll.durationMs,
-    phasesMs: poll.phasesMs,
-    status: poll.head?.status,
-    // Those of an ok answer are ours.
-    ...(poll.outcome.kind === "ok" ? { detail: poll.detail, excerpt: undefined } : textsOf(poll)),
-  };
-}
-
-function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "excerpt" | "headers"> {
-  const { headers, ...texts } = keptTexts({ detail, excerpt, ...(head && { headers: head.headers }) });
-  return head === undefined ? texts : { ...texts, headers: headers ?? [] };
-}
-
 /** A query may hold a key, and a fragment is never sent: neither is shown. */
 export function urlWithoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, "");
-}
-
-export function hostOf(url: string): string {
-  return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
 }

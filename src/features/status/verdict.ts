@@ -9,13 +9,8 @@ import {
   type Verdict,
 } from "../../kernel/exchange/reasons.ts";
 import { reasonSentence } from "./reason-sentence.ts";
-import {
-  type BudgetStatus,
-  hostOf,
-  type Status,
-  type UpstreamFacts,
-  type UpstreamSummary,
-} from "./status.ts";
+import type { BudgetStatus, Status, UpstreamFacts, UpstreamSummary } from "./status.ts";
+import { hostOf } from "../history/own-network.ts";
 
 /** What is wrong with an upstream, in sentences. */
 export type Diagnosis = Verdict & { readonly reason: string };

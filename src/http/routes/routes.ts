@@ -5,7 +5,7 @@ import {
   upstreamAnswer,
 } from "../../features/status/json-answers.ts";
 import { jsonPieces, type Pieces } from "../../features/status/pieces.ts";
-import { CALENDAR, type Columns, type Range } from "../../features/status/timeline.ts";
+import { CALENDAR, type Columns, type Range } from "../../features/history/timeline.ts";
 import type { Format } from "../../kernel/metrics/sample.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import {

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Incident, UpstreamFacts } from "../../../src/features/status/status.ts";
+import type { UpstreamFacts } from "../../../src/features/status/status.ts";
 import { type ConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import type { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleValue } from "../../support/metrics/exposition-parser.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 /** Answers well, or not at all well; counts what arrived. */
 export class Api implements AsyncDisposable {

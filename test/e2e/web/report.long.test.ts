@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { FAILURES_KEPT } from "../../../src/features/status/kept-poll.ts";
+import { FAILURES_KEPT } from "../../../src/features/history/kept-poll.ts";
 import type { Report, UpstreamReport } from "../../../src/features/report/report.ts";
 import { MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";

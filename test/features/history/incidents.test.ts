@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
-import { Incidents, seenElsewhere, seenLast, seenUntil } from "../../../src/features/history/incidents.ts";
+import {
+  Incidents,
+  seenElsewhere,
+  seenLast,
+  seenUntil,
+  type Incident,
+} from "../../../src/features/history/incidents.ts";
 import { OK, outcomeOf as failed } from "../../../src/kernel/exchange/outcome.ts";
 import type { Outcome } from "../../../src/kernel/exchange/reasons.ts";
-import type { Incident, PollStatus } from "../../../src/features/status/status.ts";
 import { samplePollStatus } from "../../support/samples.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 const to = (state: HealthState, atMs: number) => ({ from: "up", to: state, atMs }) as const;
 

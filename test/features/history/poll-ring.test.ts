@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PollRing } from "../../../src/features/history/poll-ring.ts";
-import type { PollStatus } from "../../../src/features/status/status.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 function poll(number: number, changes: Partial<PollStatus> = {}): PollStatus {
   return {

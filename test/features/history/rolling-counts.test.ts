@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { Outcome } from "../../../src/kernel/exchange/reasons.ts";
 import { type CountedPoll, RollingCounts } from "../../../src/features/history/rolling-counts.ts";
-import { columnsOfBuckets } from "../../../src/features/status/timeline.ts";
+import { columnsOfBuckets } from "../../../src/features/history/timeline.ts";
 
 import { sampleBucket } from "../../support/samples.ts";
 

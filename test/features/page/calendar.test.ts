@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Columns, Range } from "../../../src/features/status/timeline.ts";
+import type { Columns, Range } from "../../../src/features/history/timeline.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/kernel/exchange/reasons.ts";
-import type { Incident } from "../../../src/features/status/status.ts";
 import {
   type Columns,
   columnsOfPolls,
   LAST_HOUR,
   type Range,
   RANGES,
-} from "../../../src/features/status/timeline.ts";
+} from "../../../src/features/history/timeline.ts";
 import { gauge } from "../../../src/features/page/budget-card.ts";
 import { type Drawn, latencyLegend, plot, times } from "../../../src/features/page/plot.ts";
 import { plotLegend, shapesOf } from "../../../src/features/page/plot-kinds.ts";
@@ -15,6 +14,7 @@ import { phaseBar } from "../../../src/features/page/plot-phases.ts";
 import { scaleFor, ticksOf } from "../../../src/features/page/plot-scale.ts";
 import { sampleUpstreamStatus } from "../../support/samples.ts";
 import { drawn } from "./reading.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/kernel/poll/health.ts";
-import { availabilityOf } from "../../../src/features/status/availability.ts";
+import { availabilityOf } from "../../../src/features/history/availability.ts";
 import type { BudgetStatus } from "../../../src/features/status/status.ts";
-import { columnsOfPolls } from "../../../src/features/status/timeline.ts";
+import { columnsOfPolls } from "../../../src/features/history/timeline.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {

@@ -13,10 +13,10 @@ import { type Judge, UpstreamRecord } from "../../../src/features/history/upstre
 import type { Log } from "../../../src/kernel/text/log.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { RestoredUpstream, SavedPoll, StateStore } from "../../../src/features/history/state.ts";
-import { pollStatusOf } from "../../../src/features/status/status.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
 import { samplePoll } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
+import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 export const NOW_MS = 1_790_000_000_000;
 export const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };

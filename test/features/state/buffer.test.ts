@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { StateBuffer } from "../../../src/features/state/buffer.ts";
 import { incidentRow, type KeyedRow } from "../../../src/features/state/tables.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { pollStatusOf } from "../../../src/features/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
+import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 const BOUNDS = {
   polls: 5,

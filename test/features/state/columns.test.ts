@@ -5,9 +5,9 @@ import { createTables } from "../../../src/features/state/schema.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { pollStatusOf } from "../../../src/features/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 import { StateBench } from "./bench.ts";
+import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 const MINUTE_MS = 60_000;
 

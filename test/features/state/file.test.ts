@@ -15,12 +15,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { keptIn } from "../../../src/features/report/report-rows.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
 import { reportedOf } from "../../../src/features/report/report.ts";
-import type { Incident } from "../../../src/features/status/status.ts";
 import { samplePoll, sampleQuotaNote, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
 import { StateFile } from "../../../src/features/state/file.ts";
 import { newestVersion } from "../../../src/features/state/schema.ts";
 import { outcomeOf } from "../../../src/kernel/exchange/outcome.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

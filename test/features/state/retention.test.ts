@@ -9,8 +9,7 @@ import {
   POLLS_IN_FILE,
 } from "../../../src/kernel/exchange/bounds.ts";
 import { EVIDENCE_POLLS } from "../../../src/features/history/incidents.ts";
-import { FAILURES_KEPT } from "../../../src/features/status/kept-poll.ts";
-import { pollStatusOf } from "../../../src/features/status/status.ts";
+import { FAILURES_KEPT, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";

@@ -6,8 +6,8 @@ import { quotaRow } from "../../../src/features/state/tables.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { pollStatusOf } from "../../../src/features/status/status.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

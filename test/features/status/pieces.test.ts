@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { incidentsOfAll } from "../../../src/features/status/incidents.ts";
 import { jsonPieces, type Pieces } from "../../../src/features/status/pieces.ts";
-import type { Incident } from "../../../src/features/status/status.ts";
 import { sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 function finish<Result>(work: Pieces<Result>): { readonly result: Result; readonly pieces: number } {
   for (let pieces = 1; ; pieces += 1) {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { reasonSentence } from "../../../src/features/status/reason-sentence.ts";
-import type { PollStatus, UpstreamFacts } from "../../../src/features/status/status.ts";
+import type { UpstreamFacts } from "../../../src/features/status/status.ts";
 import { sampleBudgetStatus, samplePollStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 const NOW_MS = 100_000;
 

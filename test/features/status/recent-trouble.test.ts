@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { recentTrouble } from "../../../src/features/status/recent-trouble.ts";
-import type { PollStatus } from "../../../src/features/status/status.ts";
 import { samplePollStatus } from "../../support/samples.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 const TIMEOUT = samplePollStatus({
   outcome: "failed",

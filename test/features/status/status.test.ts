@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { latencyQuantiles } from "../../../src/features/status/timeline.ts";
-import { availabilityOf } from "../../../src/features/status/availability.ts";
-import { pollStatusOf, urlWithoutQuery } from "../../../src/features/status/status.ts";
+import { latencyQuantiles } from "../../../src/features/history/timeline.ts";
+import { availabilityOf } from "../../../src/features/history/availability.ts";
+import { urlWithoutQuery } from "../../../src/features/status/status.ts";
+import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 describe("latency quantiles", () => {
   test("are durations that really happened, whatever order they came in", () => {

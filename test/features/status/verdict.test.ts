@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import { REASON_NAMES, rowOf, type Verdict } from "../../../src/kernel/exchange/reasons.ts";
-import type { PollStatus, UpstreamFacts } from "../../../src/features/status/status.ts";
+import type { UpstreamFacts } from "../../../src/features/status/status.ts";
 import { verdictOn } from "../../../src/features/status/verdict.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 const SILENT = { outcome: "failed", reason: "timeout", status: undefined } as const;
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { availabilityOf } from "../../../src/features/status/availability.ts";
+import { availabilityOf } from "../../../src/features/history/availability.ts";
 import type { ValueStatus } from "../../../src/features/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {

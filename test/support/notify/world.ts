@@ -4,13 +4,13 @@ import type { Condition } from "../../../src/features/notify/plan/alert.ts";
 import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
-import type { Incident } from "../../../src/features/status/status.ts";
 import { RECEIVER_EVENTS } from "../../../src/kernel/config/config.ts";
 import type { ReceiverSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
 import { Notifier } from "../../../src/features/notify/notifier.ts";
 import type { Delivery } from "../../../src/features/notify/receivers/answer.ts";
 import { sampleStatus, sampleUpstreamStatus } from "../samples.ts";
 import { VirtualClock } from "../virtual/clock.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 export function sampleReceiver(changes: Partial<Receiver> = {}): Receiver {
   return {

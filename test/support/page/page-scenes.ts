@@ -10,8 +10,8 @@ import {
   type HealthEvent,
 } from "../../../src/kernel/poll/health.ts";
 import { hash32 } from "../../../src/kernel/schedule/hash.ts";
-import type { Incident, UpstreamFacts, ValueStatus } from "../../../src/features/status/status.ts";
-import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/features/status/timeline.ts";
+import type { UpstreamFacts, ValueStatus } from "../../../src/features/status/status.ts";
+import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/features/history/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import {
   sampleFleetStatus,
@@ -20,6 +20,7 @@ import {
   sampleUpstreamStatus,
   type StatusLists,
 } from "../samples.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 
 /** Snapshots for pictures of the page, and for its cost: a real history records the polls and folds their health. */
 

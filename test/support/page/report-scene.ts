@@ -8,13 +8,13 @@ import {
   reportedOf,
   upstreamReport,
 } from "../../../src/features/report/report.ts";
-import type { PollStatus } from "../../../src/features/status/status.ts";
 import { hash32 } from "../../../src/kernel/schedule/hash.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
 import type { ReportRequest } from "../../../src/features/report/route.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
 import { samplePollStatus, sampleUpstream } from "../samples.ts";
 import { SCENE_NOW_MS } from "./page-scenes.ts";
+import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 export const REPORT_PATH = "report?month=2026-10";
 /** A4, upright, between the margins that Chromium leaves. */

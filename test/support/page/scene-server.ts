@@ -1,6 +1,11 @@
 import { systemClock } from "../../../src/platform/clock.ts";
 import { Thread } from "../../../src/platform/thread.ts";
-import { CALENDAR, type Columns, columnsOfPolls, type Range } from "../../../src/features/status/timeline.ts";
+import {
+  CALENDAR,
+  type Columns,
+  columnsOfPolls,
+  type Range,
+} from "../../../src/features/history/timeline.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { BADGES } from "../../../src/features/badges/badge.ts";
 import { reportPage } from "../../../src/features/report/page.ts";

@@ -1,8 +1,8 @@
 /** What somebody is to know of: an incident of an upstream, an end that is coming, and what is wrong with Pacewatch itself. */
 
 import { RECEIVER_EVENTS, type ReceiverEvent } from "../../../kernel/config/config.ts";
-import type { Incident } from "../../status/status.ts";
 import { MINUTE_MS } from "../../../kernel/time/duration.ts";
+import type { Incident } from "../../history/incidents.ts";
 
 export type AlertKind = Exclude<ReceiverEvent, "up">;
 export const ALERT_KINDS: readonly AlertKind[] = RECEIVER_EVENTS.filter((event) => event !== "up");

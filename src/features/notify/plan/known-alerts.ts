@@ -1,7 +1,7 @@
-import type { Incident } from "../../status/status.ts";
 import { type Alert, alertOf, type Condition, foldConditions, NO_INCIDENT } from "./alert.ts";
 import { NEWS_MS } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
+import type { Incident } from "../../history/incidents.ts";
 
 /** Of one upstream: who has more of them in a day is told of these. */
 const INCIDENTS_TOLD = 16;

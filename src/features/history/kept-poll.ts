@@ -1,13 +1,65 @@
 /** What is kept of a poll takes a bounded number of bytes, however much the answer said. */
 
 import { KEPT_DETAIL_BYTES, KEPT_POLL_BYTES } from "../../kernel/exchange/bounds.ts";
-import type { KeptHeader } from "../../kernel/exchange/exchange.ts";
+import type { KeptHeader, PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
+import type { SkipCause } from "../../kernel/exchange/outcome.ts";
+import type { Outcome } from "../../kernel/exchange/reasons.ts";
+import type { Poll, SlotOrigin } from "../../kernel/poll/poll.ts";
 import { ownCopy } from "../../kernel/text/own-copy.ts";
 import { capText } from "../../kernel/text/escape.ts";
 
 /** Of an upstream, in memory. Where there are so many, there may have been more: nobody is told that these were all. */
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
+
+export type PollStatus = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  /** When it was sent. */
+  readonly atMs: number;
+  readonly outcome: Outcome;
+  /** Empty for ok. */
+  readonly reason: string;
+  /** ok, but slow. */
+  readonly degraded: boolean;
+  readonly durationMs: number;
+  readonly phasesMs: PhaseTimesMs;
+  /** The HTTP status, if there was an answer. */
+  readonly status: number | undefined;
+  readonly detail: string;
+  /** The beginning of the answer's body, if it explains a failure. */
+  readonly excerpt: string | undefined;
+  /** Only of answers that were not ok. */
+  readonly headers?: readonly KeptHeader[];
+};
+
+export type SkipCount = {
+  readonly cause: SkipCause;
+  /** The one that held the slots back, where an upstream draws on several. */
+  readonly budget?: string;
+  readonly count: number;
+};
+
+export function pollStatusOf(poll: Poll): PollStatus {
+  return {
+    id: poll.id,
+    origin: poll.origin,
+    atMs: poll.sentAtMs,
+    outcome: poll.outcome.kind,
+    reason: poll.outcome.reason,
+    degraded: poll.degraded,
+    durationMs: poll.durationMs,
+    phasesMs: poll.phasesMs,
+    status: poll.head?.status,
+    // Those of an ok answer are ours.
+    ...(poll.outcome.kind === "ok" ? { detail: poll.detail, excerpt: undefined } : textsOf(poll)),
+  };
+}
+
+function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "excerpt" | "headers"> {
+  const { headers, ...texts } = keptTexts({ detail, excerpt, ...(head && { headers: head.headers }) });
+  return head === undefined ? texts : { ...texts, headers: headers ?? [] };
+}
 
 type Texts = {
   readonly detail: string;
@@ -16,7 +68,7 @@ type Texts = {
 };
 
 /** The sentence first, then the ids for the support, the beginning of the body, and as many names as still fit. */
-export function keptTexts({ detail, excerpt, headers = [] }: Texts): Texts {
+function keptTexts({ detail, excerpt, headers = [] }: Texts): Texts {
   const keptDetail = cutTo(KEPT_DETAIL_BYTES, detail);
   let left = KEPT_POLL_BYTES - bytesOf(keptDetail);
   const kept: KeptHeader[] = [];

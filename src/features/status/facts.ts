@@ -4,14 +4,9 @@ import { SKIP_CAUSES } from "../../kernel/exchange/outcome.ts";
 import type { ValueSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Health } from "../../kernel/poll/health.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
-import { creditSentence } from "../status/credit-sentence.ts";
-import {
-  type UpstreamFacts,
-  type UpstreamSummary,
-  urlWithoutQuery,
-  type ValueStatus,
-} from "../status/status.ts";
-import type { UpstreamRecord } from "./upstream-record.ts";
+import { creditSentence } from "./credit-sentence.ts";
+import { type UpstreamFacts, type UpstreamSummary, urlWithoutQuery, type ValueStatus } from "./status.ts";
+import type { UpstreamRecord } from "../history/upstream-record.ts";
 
 /** An upstream as it is polled now. */
 export type Polled = {
