@@ -14,7 +14,7 @@ export async function startApp(options: AppOptions): Promise<Opened<App>> {
     return { kind: "refused", faults: loaded.faults.map(formatFault), isForGood: loaded.isForGood };
   const { config } = loaded;
   options.withdraw(secretVariables(config, options.environment));
-  log.level = config.log.level;
+  log.level = config.log?.level ?? "info";
   for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
   await using stack = new AsyncDisposableStack();
   const path = config.state?.path;

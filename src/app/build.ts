@@ -196,7 +196,7 @@ async function startHttp(
       return isKnown;
     },
     lifecycleEnabled: () => reload.config.web.enableLifecycle,
-    badgesEnabled: () => reload.config.web.badges,
+    badgesEnabled: () => reload.config.web.badges === true,
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
     clock,

@@ -134,7 +134,7 @@ export class AppReload implements AsyncDisposable {
     const faults = await this.#change(config, proof);
     if (faults.length > 0) return faults;
     this.#shown = loaded.shown;
-    log.level = config.log.level;
+    log.level = config.log?.level ?? "info";
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
     this.#parts.onChanged(this.#config);
     return [];

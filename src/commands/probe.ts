@@ -38,7 +38,7 @@ import { pollOnce, type PollOnceParts, withoutToken } from "../kernel/polling/po
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { happenedPhases, type PhaseTimesMs } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
-import type { StreamMeasures } from "../features/streams/stream.ts";
+import type { StreamMeasures } from "../kernel/exchange/exchange.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */

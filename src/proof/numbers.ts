@@ -1,4 +1,4 @@
-import type { Budget, Quota, Rate, Upstream, Vantage } from "../kernel/config/config.ts";
+import type { Budget, Rate, Upstream, Vantage } from "../kernel/config/config.ts";
 import { capOf, type Shares } from "../kernel/config/part.ts";
 import { mostOf } from "../features/money/price.ts";
 import {
@@ -33,7 +33,7 @@ export type RateProof = {
 
 /** In units of the quota. */
 export type QuotaProof = {
-  readonly quota: Quota;
+  readonly quota: NonNullable<Budget["quota"]>;
   /** The most that the schedules take in one period, without confirmations. */
   readonly scheduled: number;
   /** The most that one request takes. */
@@ -140,7 +140,7 @@ function proveRate(rate: Rate, { budget, upstreams }: BudgetUse): RateProof {
 }
 
 function proveQuota(
-  quota: Quota,
+  quota: QuotaProof["quota"],
   { upstreams }: BudgetUse,
   unitsOf: (upstream: Upstream) => number,
 ): QuotaProof {

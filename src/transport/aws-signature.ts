@@ -1,7 +1,7 @@
 /** Signature Version 4, as Amazon Web Services and those who speak like it ask for. */
 
 import { createHash, createHmac } from "node:crypto";
-import type { Aws } from "../kernel/config/config.ts";
+import type { AuthKinds } from "../kernel/config/config.ts";
 import { percentEncoded } from "../kernel/text/percent.ts";
 
 type Signature = {
@@ -21,7 +21,7 @@ export function signatureOf(
     readonly headers: readonly string[];
     readonly body: string | Uint8Array | null;
   },
-  { service, region }: Pick<Aws, "service" | "region">,
+  { service, region }: Pick<AuthKinds["aws"], "service" | "region">,
   keys: string | undefined,
   wallMs: number,
 ): Signature {

@@ -1,12 +1,14 @@
 import { validateHeaderValue } from "node:http";
 import type { Clock } from "../kernel/time/clock.ts";
-import type { Auth, Method, TokenRequest, Upstream } from "../kernel/config/config.ts";
+import type { Auth, AuthKinds, Method, Upstream } from "../kernel/config/config.ts";
 import type { Stream } from "../features/streams/stream.ts";
 import { percentEncoded } from "../kernel/text/percent.ts";
 import { signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
 import type { ProxyServer } from "./proxy.ts";
+
+type TokenRequest = AuthKinds["oauth2"]["token"];
 
 export type WireRequest = {
   readonly method: Method;

@@ -7,7 +7,9 @@ import type { AdvertisedLimit } from "../../src/features/hints/fields/limits.ts"
 import type { Price } from "../../src/features/money/price.ts";
 import type { QuotaRow } from "../../src/features/quota/quota.ts";
 import type { Note } from "../../src/features/quota/journal.ts";
-import type { Budget, Config, LockRedis, Upstream, Value } from "../../src/kernel/config/config.ts";
+import type { Budget, Config, Upstream } from "../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../src/features/fleet/config.ts";
+import type { Value } from "../../src/features/values/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/kernel/exchange/exchange.ts";
 import type { Stream } from "../../src/features/streams/stream.ts";
 import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";

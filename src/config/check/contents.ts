@@ -1,6 +1,6 @@
 /** What a config takes from other files: the JSON Schemas of its assertions, and the bodies that its polls send. */
 
-import type { BodyAssertion, Contract, RequestBody, Upstream } from "../../kernel/config/config.ts";
+import type { Expectation, RequestBody, Upstream } from "../../kernel/config/config.ts";
 import { digestOf } from "../../platform/mark.ts";
 import { readRegularFile } from "../../platform/regular-file.ts";
 import { openSchemaReader, type SchemaReading } from "../../features/expect/contract/schema-reader.ts";
@@ -15,6 +15,8 @@ import { plainOf } from "./plain.ts";
 
 const MOST_BYTES = { contract: 1024 * 1024, body: MOST_BODY_BYTES };
 
+type BodyAssertion = NonNullable<Expectation["body"]>[number];
+type Contract = NonNullable<BodyAssertion["contract"]>;
 type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
 
 export type Contents = {

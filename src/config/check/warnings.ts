@@ -1,4 +1,4 @@
-import { type Config, isOneOf, type Receiver, type Upstream } from "../../kernel/config/config.ts";
+import { type Config, isOneOf, type Upstream } from "../../kernel/config/config.ts";
 import { Cron } from "../../kernel/schedule/cron.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
 import { formatDuration } from "../../kernel/time/duration.ts";
@@ -67,6 +67,8 @@ export function warningsOfReceivers(
     "without state.path nobody remembers over a restart who was told what: what is down then is told again, and what came up meanwhile never";
   return [...warnings, complain(["notify"], cost)];
 }
+
+type Receiver = NonNullable<Config["notify"]>[number];
 
 const OWN_EVENTS: ReadonlySet<string> = new Set(["offline", "config_refused", "state_lost"]);
 

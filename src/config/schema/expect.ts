@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  type Expectation,
-  type ExpectedStatus,
-  type RefusalRule,
-  STATUS_CLASSES,
-} from "../../kernel/config/config.ts";
+import { type Expectation, type ExpectedStatus, STATUS_CLASSES } from "../../kernel/config/config.ts";
 import { LARGEST_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import { REFUSAL_MEANINGS } from "../../kernel/exchange/outcome.ts";
 import { bodyAssertion, headerAssertion } from "../../features/expect/config.ts";
@@ -70,7 +65,7 @@ const refusal = section({
   ),
 });
 
-const refusalRule: z.ZodType<RefusalRule> = ruled(
+const refusalRule: z.ZodType<NonNullable<Expectation["refusals"]>[number]> = ruled(
   refusal,
   atMostOne("header", "json"),
   atLeastOne("status", "header", "json", "text"),

@@ -1,12 +1,6 @@
 /** An upstream as it runs, made of its keys. */
 
-import {
-  type Auth,
-  type BodyAssertion,
-  type Proxy,
-  type Upstream,
-  type Value,
-} from "../../kernel/config/config.ts";
+import type { Auth, Expectation, Proxy, Upstream } from "../../kernel/config/config.ts";
 import type { Price } from "../../features/money/price.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
 import { mappingOf } from "../keys/rules.ts";
@@ -84,7 +78,10 @@ function withTokenOf(auth: Auth, budgets: readonly string[], proxy: Proxy): Auth
 }
 
 /** An assertion of a credit's place, or of what holds it, knows it. */
-function withCredits(body: readonly BodyAssertion[], values: readonly Value[]): readonly BodyAssertion[] {
+function withCredits(
+  body: NonNullable<Expectation["body"]>,
+  values: NonNullable<Upstream["values"]>,
+): Expectation["body"] {
   const credits = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [`${path}/`] : []));
   return body.map((each) =>
     each.path !== undefined && credits.some((credit) => credit.startsWith(`${each.path}/`))

@@ -39,7 +39,7 @@ import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, noBodyOfHead, requestKeys } from "./request.ts";
 import { priceSchema } from "../../features/money/config.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
-import { slaSchema } from "../../features/report/sla.ts";
+import { slaSchema } from "../../features/report/config.ts";
 import { streamIsRead, streamSchema } from "../../features/streams/config.ts";
 import { valuesSchema } from "../../features/values/config.ts";
 

@@ -1,5 +1,6 @@
 import type { Ledger } from "../../kernel/budget/ledger.ts";
-import { DEFAULT_TLS, type OAuth2, type Upstream } from "../../kernel/config/config.ts";
+import { DEFAULT_TLS, type Upstream } from "../../kernel/config/config.ts";
+import type { OAuth2 } from "./config.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "./oauth2.ts";

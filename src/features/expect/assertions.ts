@@ -1,6 +1,8 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
-import type { BodyAssertion, Expectation, HeaderAssertion } from "../../kernel/config/config.ts";
+import type { Expectation } from "../../kernel/config/config.ts";
+import type { BodyAssertion, HeaderAssertion } from "./config.ts";
+import type { Part } from "../../kernel/exchange/exchange.ts";
 import { type Headers, headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts";
 import {
   counted,
@@ -14,7 +16,6 @@ import {
 } from "../../kernel/exchange/json-value.ts";
 import { contentOf } from "../../kernel/exchange/json-body.ts";
 import { pointerTo, valueAt } from "../../kernel/exchange/json-pointer.ts";
-import type { Part } from "../streams/stream.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
 import type { Broken, Checks } from "./checks.ts";

@@ -1,4 +1,4 @@
-import type { Contract } from "../../kernel/config/config.ts";
+import type { Contract } from "./config.ts";
 
 /** What libraries judge of an answer: not where polls run, as some answers take them very long. */
 export interface Checks {

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { BodyAssertion, HeaderAssertion } from "../../kernel/config/config.ts";
-import { JSON_TYPES, type JsonScalar } from "../../kernel/exchange/json-value.ts";
-import { PARTS, type Part } from "../streams/stream.ts";
+import { JSON_TYPES, type JsonScalar, type JsonType } from "../../kernel/exchange/json-value.ts";
+import { PARTS, type Part } from "../../kernel/exchange/exchange.ts";
 import {
   filePath,
   filledList,
@@ -17,6 +16,52 @@ import {
 } from "../../config/keys/leaves.ts";
 import { noted } from "../../config/keys/notes.ts";
 import { atLeastOne, inOrder, oneKind, ruled } from "../../config/keys/rules.ts";
+
+/** What must be true of what stands in one place: one of these. Where none is told, there must be something. */
+type Check = {
+  readonly exists?: boolean | undefined;
+  readonly equals?: JsonScalar | undefined;
+  readonly oneOf?: readonly JsonScalar[] | undefined;
+  /** These two in lower case. */
+  readonly contains?: string | undefined;
+  readonly lacks?: string | undefined;
+  /** An expression in the syntax of RE2. */
+  readonly matches?: string | undefined;
+};
+
+/** A JSON Schema that was checked: JSON, in memory that threads share, and the digest of its file. */
+export type Contract = { readonly text: Uint8Array<SharedArrayBuffer>; readonly digest: string };
+
+export type BodyAssertion = Check & {
+  /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
+  readonly path: string | undefined;
+  /** Of a stream; absent for the last event. */
+  readonly of?: Part | undefined;
+  /** A credit stands there: what is found is not told, as it would be in the log. */
+  readonly isCredit?: true;
+  readonly type?: JsonType | undefined;
+  /** Bounds of a number. */
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** Bounds of the length of a list. */
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
+  /** Its file. */
+  readonly jsonSchema?: string | undefined;
+  /** What that says. Absent until it is read, and where a config is read without all of its files. */
+  readonly contract?: Contract | undefined;
+};
+
+/** The name is in lower case. */
+export type HeaderAssertion = Check & { readonly name: string };
+
+declare module "../../kernel/config/config.ts" {
+  interface Expectation {
+    /** These are absent where the operator tells of none. */
+    readonly body?: readonly BodyAssertion[] | undefined;
+    readonly headers?: readonly HeaderAssertion[] | undefined;
+  }
+}
 
 const MOST_ITEMS = 100;
 const EXISTS = "Whether there must be something at all. This is the check where there is no other.";

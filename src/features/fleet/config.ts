@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
-import type { Address, Fleet, LockRedis } from "../../kernel/config/config.ts";
+import type { Address, SecretSource, Tls } from "../../kernel/config/config.ts";
 import { source } from "../auth/kinds/source.ts";
 import {
   checked,
@@ -22,6 +22,37 @@ import { type Rule, noted } from "../../config/keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../../config/keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../../config/keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../../config/keys/tls.ts";
+
+export type RedisNodes =
+  | ({ readonly kind: "single"; readonly database: number } & Address)
+  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly Address[] };
+
+export type LockRedis = {
+  readonly nodes: RedisNodes;
+  readonly username: string | undefined;
+  readonly password: SecretSource | undefined;
+  /** Undefined for a connection in plain text. */
+  readonly tls: Omit<Tls, "insecureSkipVerify"> | undefined;
+  /** Under which the lock stands there. */
+  readonly key: string;
+};
+
+/** One of several processes leads, which is the one that holds the lock; the others stand by. */
+export type Fleet = {
+  readonly lock: { readonly redis: LockRedis };
+  readonly ttlMs: number;
+  /** Of this process. */
+  readonly name: string;
+  /** The URL of this process's page for people. */
+  readonly advertise: string | undefined;
+};
+
+declare module "../../kernel/config/config.ts" {
+  interface Config {
+    /** Absent if this process is the only one. */
+    readonly fleet?: Fleet | undefined;
+  }
+}
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
 const DEFAULT_PORT = 6_379;

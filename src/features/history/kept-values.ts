@@ -1,7 +1,7 @@
 /** The values and quotas that the answers of one upstream tell, by name. */
 
 import { type QuotaForecast, type QuotaName, QUOTAS, type ValuePoint, worstBurn } from "../values/credit.ts";
-import type { Value } from "../../kernel/config/config.ts";
+import type { Value } from "../values/config.ts";
 import type { ValueSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { QUOTAS_LEFT } from "../quota/reader.ts";

@@ -91,3 +91,6 @@ export interface StateStore extends NoteHome {
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }
+
+/** Minutes with at least so many failed polls are counted. */
+export const FAILURES_COUNTED = [1, 2, 3, 4, 5] as const;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { pino } from "pino";
 import { LOG_BYTES_A_MINUTE } from "../../kernel/exchange/bounds.ts";
 import { requestIdsIn } from "../../kernel/exchange/kept-headers.ts";
-import type { LogLevel } from "../../kernel/config/config.ts";
+import type { LogLevel } from "./config.ts";
 import { formatMoney } from "../money/price.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";

@@ -1,7 +1,7 @@
 /** What a poll costs, and what may be spent. Money is written in whole currencies, and counted in billionths. */
 
 import { z } from "zod";
-import type { Quota } from "../../kernel/config/config.ts";
+import type { Quota } from "../quota/config.ts";
 import { type Price, type PricePart, unitsOf } from "./price.ts";
 import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
 import {
@@ -16,6 +16,19 @@ import {
 } from "../../config/keys/leaves.ts";
 import { type Rule } from "../../config/keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../../config/keys/rules.ts";
+
+declare module "../../kernel/config/config.ts" {
+  interface Budget {
+    /** Of money, in the currency of the prices of its upstreams; of a vantage only its part. */
+    readonly spend?: Quota | undefined;
+    /** Of each request of its upstreams that have none of their own. */
+    readonly price?: Price | undefined;
+  }
+  interface Upstream {
+    /** Its own or its budget's; absent where nobody says. */
+    readonly price?: Price | undefined;
+  }
+}
 
 const MOST_PARTS = 10;
 const CURRENCY = matching(/^[A-Z]{3}$/, "a currency's three letters, such as EUR");

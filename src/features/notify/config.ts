@@ -1,11 +1,6 @@
 import { z } from "zod";
-import {
-  RECEIVER_EVENTS,
-  RECEIVER_KINDS,
-  type Receiver,
-  type ReceiverKind,
-  type SecretSource,
-} from "../../kernel/config/config.ts";
+import { type SecretSource } from "../../kernel/config/config.ts";
+import { RECEIVER_EVENTS, RECEIVER_KINDS, type Receiver, type ReceiverKind } from "./receiver.ts";
 import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
 import { source } from "../auth/kinds/source.ts";
 import { duration, filledList, list, name, named, oneOf, section, text } from "../../config/keys/leaves.ts";

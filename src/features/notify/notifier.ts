@@ -1,4 +1,4 @@
-import type { Receiver } from "../../kernel/config/config.ts";
+import type { Receiver } from "./receiver.ts";
 import type { ReceiverSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Condition } from "./plan/alert.ts";
 import { KnownAlerts } from "./plan/known-alerts.ts";

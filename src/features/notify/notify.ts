@@ -1,6 +1,7 @@
 import { basicIn } from "../../transport/proxy.ts";
 import { ENDS_SOON_MS } from "../values/credit.ts";
-import { type Config, DEFAULT_TLS, type Receiver } from "../../kernel/config/config.ts";
+import { type Config, DEFAULT_TLS } from "../../kernel/config/config.ts";
+import type { Receiver } from "./receiver.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { StateStore } from "../history/state.ts";
 import type { Condition } from "./plan/alert.ts";

@@ -1,4 +1,4 @@
-import type { Receiver } from "../../kernel/config/config.ts";
+import type { Receiver } from "./receiver.ts";
 import { alikeOf, composeMessage, type Message, type Sources } from "./plan/message.ts";
 import { type Due, FORGOTTEN_MS, notifiedOf, planFor, sendAtMs } from "./plan/plan.ts";
 import { isOpen, type Notified } from "./plan/transitions.ts";

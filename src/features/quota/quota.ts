@@ -5,7 +5,7 @@
  * it stays counted, and is called unconfirmed.
  */
 
-import type { Quota } from "../../kernel/config/config.ts";
+import type { Quota } from "./config.ts";
 import { HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
 
 /** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */

@@ -10,10 +10,9 @@ import { type Recognition, SAYS, STATUS_MEANINGS } from "./rules.ts";
 import { wallHeader } from "./walls.ts";
 import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
 import { type Answer, type Look, look } from "../../kernel/poll/answer.ts";
-import { hasNoContent } from "../../kernel/poll/classify.ts";
+import { flawOf, hasNoContent, saysOfLimits } from "../../kernel/poll/classify.ts";
 import { type Judge, type Judgement, judgement } from "../../kernel/poll/judging.ts";
 import { askedWait } from "../hints/requested-pause.ts";
-import { flawOf, saysOfLimits } from "../streams/judging.ts";
 
 export const factsIn: Look<Facts> = look("facts", (answer) => {
   const { exchange } = answer;

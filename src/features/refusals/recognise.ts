@@ -1,6 +1,6 @@
 /** What a refusal means, by all that it says. */
 
-import type { RefusalRule } from "../../kernel/config/config.ts";
+import type { RefusalRule } from "./config.ts";
 import { REFUSAL_CODES } from "../../kernel/exchange/bounds.ts";
 import { type AnswerHead, headerValue } from "../../kernel/exchange/exchange.ts";
 import type { JsonBody } from "../../kernel/exchange/json-body.ts";

@@ -1,6 +1,6 @@
 /** A report in words: sentences and tables, which each format writes in its own way. */
 
-import type { BadUnit, Sla } from "../../kernel/config/config.ts";
+import type { BadUnit, Sla } from "./config.ts";
 import { formatMoney, UNITS_OF_MONEY } from "../money/price.ts";
 import { happenedPhases } from "../../kernel/exchange/exchange.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";

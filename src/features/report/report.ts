@@ -1,6 +1,7 @@
 /** From what is kept and the config to what a report says: numbers and times, in no words yet. */
 
-import type { Sla, Upstream } from "../../kernel/config/config.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
+import type { Sla } from "./config.ts";
 import { UNITS_OF_MONEY } from "../money/price.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
 import { EVIDENCE_POLLS, type Incident } from "../history/incidents.ts";

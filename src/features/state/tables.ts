@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../kernel/exchange/exchange.ts";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
 import { isOpen, type Notified, notifiedIn } from "../notify/plan/transitions.ts";
-import { FAILURES_COUNTED } from "../../kernel/config/config.ts";
+import { FAILURES_COUNTED } from "../history/state.ts";
 import { HEALTH_STATES } from "../../kernel/poll/health.ts";
 import { type KeptQuotas, NOBODY_KNOWS, type QuotaRow, QUOTAS_OF } from "../quota/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../hints/record.ts";

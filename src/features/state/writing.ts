@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { SavedPoll } from "../history/state.ts";
-import { FAILURES_COUNTED } from "../../kernel/config/config.ts";
+import { FAILURES_COUNTED } from "../history/state.ts";
 import type { Outcome } from "../../kernel/exchange/reasons.ts";
 import { hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 import type { StateBatch } from "./messages.ts";

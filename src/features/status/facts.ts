@@ -1,5 +1,6 @@
 import { worstBurn } from "../values/credit.ts";
-import type { Upstream, Value } from "../../kernel/config/config.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
+import type { Value } from "../values/config.ts";
 import { SKIP_CAUSES } from "../../kernel/exchange/outcome.ts";
 import type { ValueSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Health } from "../../kernel/poll/health.ts";

@@ -5,6 +5,7 @@ import { EventReader, type StreamEvent, type StreamFormat } from "./event-reader
 import { parseJson } from "../../kernel/exchange/json-body.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
 import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
+import type { StreamEnd, StreamMeasures, StreamRead } from "../../kernel/exchange/exchange.ts";
 import { isObject } from "../../kernel/text/json.ts";
 
 /** What the config says of it. */
@@ -20,33 +21,12 @@ export type Stream = {
   readonly counts?: { readonly path: string } | undefined;
 };
 
-/** What of an answer is looked at: of a stream the last event, unless it is said. */
-export const PARTS = ["last", "first", "joined"] as const;
-export type Part = (typeof PARTS)[number];
-
-/** `broke_off`: the answer ended, but not the stream. `left`: it had said enough. */
-export type StreamEnd = "complete" | "broke_off" | "left" | "error" | "too_long";
-
-/** What was measured of one. */
-export type StreamMeasures = {
-  readonly events: number;
-  readonly bytes: number;
-  /** From the start of the poll to the first event that counts. */
-  readonly firstEventMs: number | undefined;
-  /** The longest time between two events that count; undefined for fewer than two. */
-  readonly longestGapMs: number | undefined;
-};
-
-/** What was read of one. Its last event is the body of the answer. */
-export type StreamRead = {
-  readonly end: StreamEnd;
-  readonly events: number;
-  readonly bytes: number;
-  /** The first event that counts. */
-  readonly first: Uint8Array | undefined;
-  /** The texts that count, one after the other. */
-  readonly joined: Uint8Array;
-};
+declare module "../../kernel/config/config.ts" {
+  interface Upstream {
+    /** Absent where the answer is read as a whole. */
+    readonly stream?: Stream | undefined;
+  }
+}
 
 const ENCODER = new TextEncoder();
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Value } from "../../kernel/config/config.ts";
+import type { Part } from "../../kernel/exchange/exchange.ts";
 import {
   filledList,
   flag,
@@ -13,6 +13,26 @@ import {
 import { noted } from "../../config/keys/notes.ts";
 import { exactlyOne, namesOfTheirOwn, ruled } from "../../config/keys/rules.ts";
 import { part } from "../expect/config.ts";
+
+/** A number that the answers tell, such as the credit that is left. */
+export type Value = {
+  readonly name: string;
+  /** A JSON pointer. */
+  readonly path?: string | undefined;
+  /** Of a stream; absent for its last event. */
+  readonly of?: Part | undefined;
+  /** In place of a path: the header of this name in lower case. */
+  readonly header?: string | undefined;
+  readonly unit?: string | undefined;
+  /** It is spent, and must not run out. */
+  readonly credit: boolean;
+};
+
+declare module "../../kernel/config/config.ts" {
+  interface Upstream {
+    readonly values?: readonly Value[] | undefined;
+  }
+}
 
 /** Each value makes some series, for each upstream. */
 const MOST_VALUES = 10;

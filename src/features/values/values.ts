@@ -1,6 +1,6 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
-import type { Value } from "../../kernel/config/config.ts";
+import type { Value } from "./config.ts";
 import { headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts";
 import { contentOf } from "../../kernel/exchange/json-body.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";

@@ -1,6 +1,6 @@
 /** The one place where it is decided how much of what an owner allows may be used: `share` of it, divided by the vantages. */
 
-import type { Budget, Quota, Vantage } from "./config.ts";
+import type { Budget, Vantage } from "./config.ts";
 
 /** What is ours of a limit: of what all vantages may send together, or are told that is left, an equal part. */
 export type Shares = Pick<Budget, "share" | "vantage">;
@@ -30,7 +30,7 @@ export function inPart<Terms extends Pick<Budget, "quota" | "spend">>(
   vantage: Vantage | undefined,
 ): Terms & Pick<Budget, "vantage"> {
   if (vantage === undefined) return budget;
-  const part = (quota: Quota | undefined): Quota | undefined =>
+  const part = (quota: Budget["quota"]): Budget["quota"] =>
     quota && { ...quota, most: partOf(quota.most, { vantage }) };
   const { quota, spend } = budget;
   return { ...budget, vantage, quota: part(quota), ...(spend && { spend: part(spend) }) };

@@ -1,7 +1,5 @@
 /** One request and its answer on the wire, not yet judged. */
 
-import type { StreamMeasures, StreamRead } from "../../features/streams/stream.ts";
-
 /** An answer is one transfer, or a stream: until its first event that counts, and after it. */
 export const PHASES = ["dns", "connect", "tls", "wait", "transfer", "first_event", "stream"] as const;
 export type Phase = (typeof PHASES)[number];
@@ -51,6 +49,34 @@ export type KeptHeader = { readonly name: string; readonly bytes: number; readon
 
 /** The part of a head that is kept. */
 export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
+
+/** What of an answer is looked at: of a stream the last event, unless it is said. */
+export const PARTS = ["last", "first", "joined"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** `broke_off`: the answer ended, but not the stream. `left`: it had said enough. */
+export type StreamEnd = "complete" | "broke_off" | "left" | "error" | "too_long";
+
+/** What was measured of one. */
+export type StreamMeasures = {
+  readonly events: number;
+  readonly bytes: number;
+  /** From the start of the poll to the first event that counts. */
+  readonly firstEventMs: number | undefined;
+  /** The longest time between two events that count; undefined for fewer than two. */
+  readonly longestGapMs: number | undefined;
+};
+
+/** What was read of one. Its last event is the body of the answer. */
+export type StreamRead = {
+  readonly end: StreamEnd;
+  readonly events: number;
+  readonly bytes: number;
+  /** The first event that counts. */
+  readonly first: Uint8Array | undefined;
+  /** The texts that count, one after the other. */
+  readonly joined: Uint8Array;
+};
 
 /** Every other reason is a judgement. */
 export type WireFault =

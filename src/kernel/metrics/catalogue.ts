@@ -1,7 +1,8 @@
 /** Every metric of Pacewatch, with where its numbers come from: the public contract, in this one place. */
 
 import { type Burn, BURN_WINDOWS, QUOTAS } from "../../features/values/credit.ts";
-import { LINK_LABEL, type Upstream, type Value as ConfigValue } from "../config/config.ts";
+import type { Value as ConfigValue } from "../../features/values/config.ts";
+import { LINK_LABEL, type Upstream } from "../config/config.ts";
 import { UNITS_OF_MONEY } from "../../features/money/price.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";

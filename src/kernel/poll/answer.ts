@@ -1,12 +1,11 @@
 import { isExpected, type Upstream } from "../config/config.ts";
-import type { AnswerHead, Exchange, Observation, WithoutKeys } from "../exchange/exchange.ts";
+import type { AnswerHead, Exchange, Observation, StreamRead, WithoutKeys } from "../exchange/exchange.ts";
 import { type JsonBody, readJson } from "../exchange/json-body.ts";
-import type { Part, StreamRead } from "../../features/streams/stream.ts";
+import type { Part } from "../exchange/exchange.ts";
 import { type Field, field } from "../text/field.ts";
 
 /** The parts of an upstream by which its answers are judged. */
-export type Asked = Pick<Upstream, "expect"> &
-  Partial<Pick<Upstream, "auth" | "values" | "price" | "stream">>;
+export type Asked = Pick<Upstream, "expect"> & Partial<Upstream>;
 
 /** Whatever an operator expects, these are refusals. */
 const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);

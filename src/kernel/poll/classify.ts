@@ -1,5 +1,6 @@
 /** What can be said against any answer: that it broke off, its status, and that it is not the JSON that it should be. */
 
+import { counted } from "../exchange/json-value.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import { MOST_LEVELS } from "../exchange/json-body.ts";
 import type { Answer } from "./answer.ts";
@@ -26,6 +27,22 @@ const NO_CONTENT_STATUSES: ReadonlySet<number> = new Set([204, 304]);
 /** These have no body. */
 export function hasNoContent({ head: { status } }: Answer): boolean {
   return NO_CONTENT_STATUSES.has(status);
+}
+
+/** What is wrong with a stream, whatever its events say; undefined for nothing. */
+export function flawOf({ stream }: Answer): string | undefined {
+  if (stream === undefined) return undefined;
+  const { end, events, bytes, first } = stream;
+  if (events === 0) return `no event came in its ${bytes} B`;
+  const after = counted(end === "error" ? events - 1 : events, "event");
+  if (end === "error") return `an error came after ${after} of its stream`;
+  if (end === "broke_off") return `its stream ended after ${after}, without the one that ends it`;
+  return first === undefined ? `its stream had ${after}, none of which counts` : undefined;
+}
+
+/** The events of a stream may speak of limits and keys: only what came in their place, or ended them, is about us. */
+export function saysOfLimits({ stream }: Answer): boolean {
+  return stream === undefined || stream.events === 0 || stream.end === "error";
 }
 
 export const invalidJson: Judge = (answer) => {

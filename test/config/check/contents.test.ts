@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { load, type Loading } from "../../../src/config/load.ts";
 import { formatFault } from "../../../src/config/read/fault.ts";
-import type { BodyAssertion } from "../../../src/kernel/config/config.ts";
+import type { BodyAssertion } from "../../../src/features/expect/config.ts";
 import { ConfigDirectory, withUpstream } from "../config-file.ts";
 
 const NAMED = withUpstream("expect: { body: [{ path: /data, json_schema: contract.json }] }");

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { BodyAssertion, Expectation, HeaderAssertion } from "../../../src/kernel/config/config.ts";
+import type { Expectation } from "../../../src/kernel/config/config.ts";
+import type { BodyAssertion, HeaderAssertion } from "../../../src/features/expect/config.ts";
 import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { valueAt } from "../../../src/kernel/exchange/json-pointer.ts";
 import { judgeExchange } from "../../support/judged.ts";

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { lazyChecks } from "../../../src/features/expect/lazy-checks.ts";
 import { openSchemaReader } from "../../../src/features/expect/contract/schema-reader.ts";
-import type { BodyAssertion, Expectation } from "../../../src/kernel/config/config.ts";
+import type { Expectation } from "../../../src/kernel/config/config.ts";
+import type { BodyAssertion } from "../../../src/features/expect/config.ts";
 import { needsChecks } from "../../../src/features/expect/assertions.ts";
 import { judgeExchange } from "../../support/judged.ts";
 

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { LOG_BYTES_A_MINUTE } from "../../../src/kernel/exchange/bounds.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { createLogger, LogRecorder } from "../../../src/features/log/logger.ts";
-import type { LogLevel } from "../../../src/kernel/config/config.ts";
+import type { LogLevel } from "../../../src/features/log/config.ts";
 import type { Log } from "../../../src/kernel/text/log.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
 import { sampleAnnouncement, samplePoll, recordPoll } from "../../support/samples.ts";

@@ -3,7 +3,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { NameResolver } from "../../../src/transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../../src/transport/secrets/known-keys.ts";
 import { dryRequest, send, type SendingParts } from "../../../src/features/notify/notify.ts";
-import { RECEIVER_KINDS, type ReceiverKind } from "../../../src/kernel/config/config.ts";
+import { RECEIVER_KINDS, type ReceiverKind } from "../../../src/features/notify/receiver.ts";
 import type { Delivery } from "../../../src/features/notify/receivers/answer.ts";
 import { DOCUMENTED_ANSWERS } from "./receivers/documented.ts";
 import { sampleMessage } from "../../support/notify/messages.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sla } from "../../../src/kernel/config/config.ts";
+import type { Sla } from "../../../src/features/report/config.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
 import {
   type Figures,

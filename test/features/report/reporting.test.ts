@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeReport } from "../../../src/features/report/reporting.ts";
-import type { BadUnit, Sla } from "../../../src/kernel/config/config.ts";
+import type { BadUnit, Sla } from "../../../src/features/report/config.ts";
 import { askedFor } from "../../../src/features/report/period.ts";
 import { type Report, reportedOf, type UpstreamReport } from "../../../src/features/report/report.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HOW } from "../../../src/features/report/how.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
-import type { Sla } from "../../../src/kernel/config/config.ts";
+import type { Sla } from "../../../src/features/report/config.ts";
 import {
   type Report,
   type ReportedMonth,

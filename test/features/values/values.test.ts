@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readJson } from "../../../src/kernel/exchange/json-body.ts";
 import { readValues, type SeenValue } from "../../../src/features/values/values.ts";
-import type { Value } from "../../../src/kernel/config/config.ts";
+import type { Value } from "../../../src/features/values/config.ts";
 import type { Headers } from "../../../src/kernel/exchange/exchange.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import { answered, sampleValue } from "../../support/samples.ts";

@@ -4,10 +4,11 @@ import type { ToldByHeaders } from "../../../src/features/hints/fields/advice.ts
 import { NO_WAIT } from "../../../src/features/hints/fields/retry-after.ts";
 import { judgeExchange } from "../../support/judged.ts";
 import { settlementOf } from "../../../src/kernel/budget/ledger.ts";
-import type { Expectation, RefusalRule } from "../../../src/kernel/config/config.ts";
+import type { Expectation } from "../../../src/kernel/config/config.ts";
+import type { RefusalRule } from "../../../src/features/refusals/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/kernel/exchange/exchange.ts";
 import { REASON_NAMES } from "../../../src/kernel/exchange/reasons.ts";
-import type { StreamRead } from "../../../src/features/streams/stream.ts";
+import type { StreamRead } from "../../../src/kernel/exchange/exchange.ts";
 
 const SEED = 20_261_120;
 const JSON_200: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };

@@ -1,10 +1,9 @@
-import type { Receiver } from "../../../src/kernel/config/config.ts";
+import { type Receiver, RECEIVER_EVENTS } from "../../../src/features/notify/receiver.ts";
 import { type Message, wordsOf } from "../../../src/features/notify/plan/message.ts";
 import type { Condition } from "../../../src/features/notify/plan/alert.ts";
 import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
-import { RECEIVER_EVENTS } from "../../../src/kernel/config/config.ts";
 import type { ReceiverSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
 import { Notifier } from "../../../src/features/notify/notifier.ts";
 import type { Delivery } from "../../../src/features/notify/receivers/answer.ts";

@@ -1,4 +1,4 @@
-import type { Sla } from "../../../src/kernel/config/config.ts";
+import type { Sla } from "../../../src/features/report/config.ts";
 import { type Period, periodOf } from "../../../src/features/report/period.ts";
 import {
   type Kept,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import type { LockRedis } from "../../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../../src/features/fleet/config.ts";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { requireBinary } from "./binaries.ts";
 import { endWithUs } from "./ends-with-us.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { LockRedis } from "../../../kernel/config/config.ts";
+import type { LockRedis } from "../config.ts";
 import { messageOf, oneLine } from "../../../kernel/text/escape.ts";
 import type { Log } from "../../../kernel/text/log.ts";
 import type { Clock } from "../../../kernel/time/clock.ts";

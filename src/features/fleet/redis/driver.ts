@@ -1,5 +1,6 @@
 import { createClient } from "@redis/client";
-import type { LockRedis, Address } from "../../../kernel/config/config.ts";
+import type { Address } from "../../../kernel/config/config.ts";
+import type { LockRedis } from "../config.ts";
 import { messageOf } from "../../../kernel/text/escape.ts";
 import { readRegularText } from "../../../platform/regular-file.ts";
 

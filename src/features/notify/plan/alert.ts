@@ -1,6 +1,6 @@
 /** What somebody is to know of: an incident of an upstream, an end that is coming, and what is wrong with Pacewatch itself. */
 
-import { RECEIVER_EVENTS, type ReceiverEvent } from "../../../kernel/config/config.ts";
+import { RECEIVER_EVENTS, type ReceiverEvent } from "../receiver.ts";
 import { MINUTE_MS } from "../../../kernel/time/duration.ts";
 import type { Incident } from "../../history/incidents.ts";
 

@@ -4,7 +4,7 @@
  * once it is back it is told by the same table what is so by then.
  */
 
-import type { ReceiverEvent } from "../../../kernel/config/config.ts";
+import type { ReceiverEvent } from "../receiver.ts";
 import { type Side, SIDES } from "../../../kernel/exchange/reasons.ts";
 import { number, oneOf, optional, type Row, text } from "../../../kernel/text/rows.ts";
 import { ALERT_KINDS, type AlertKind, isForGood } from "./alert.ts";

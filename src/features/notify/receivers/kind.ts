@@ -1,4 +1,4 @@
-import type { Receiver } from "../../../kernel/config/config.ts";
+import type { Receiver } from "../receiver.ts";
 import type { Message } from "../plan/message.ts";
 
 /** Where a message goes. Both texts are secret. */

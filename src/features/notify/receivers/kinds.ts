@@ -1,4 +1,4 @@
-import type { ReceiverKind } from "../../../kernel/config/config.ts";
+import type { ReceiverKind } from "../receiver.ts";
 import type { Kind } from "./kind.ts";
 import { alertmanager } from "./alertmanager.ts";
 import { discord } from "./discord.ts";

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { lazyChecks } from "../../../../src/features/expect/lazy-checks.ts";
 import { openContracts } from "../../../../src/features/expect/contract/contracts.ts";
 import { openSchemaReader } from "../../../../src/features/expect/contract/schema-reader.ts";
-import type { BodyAssertion, Contract, Expectation } from "../../../../src/kernel/config/config.ts";
+import type { Expectation } from "../../../../src/kernel/config/config.ts";
+import type { BodyAssertion, Contract } from "../../../../src/features/expect/config.ts";
 import { judgeExchange } from "../../../support/judged.ts";
 
 const read = await openSchemaReader();

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { RedisRegister } from "../../../../src/features/fleet/redis/register.ts";
 import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
-import type { LockRedis } from "../../../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import { certificates } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { sampleLockRedis } from "../../../support/samples.ts";

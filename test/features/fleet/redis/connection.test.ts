@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
-import type { LockRedis } from "../../../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import type { Clock } from "../../../../src/kernel/time/clock.ts";
 import { certificates } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";

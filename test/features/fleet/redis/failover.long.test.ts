@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { Redis } from "../../../../src/features/fleet/redis/connection.ts";
 import { RedisRegister } from "../../../../src/features/fleet/redis/register.ts";
-import type { LockRedis } from "../../../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import { type Leader, startElection } from "../../../../src/features/fleet/lead/leader.ts";
 import type { Reign } from "../../../../src/features/fleet/lead/reign.ts";
 import { eventually } from "../../../support/eventually.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
 import { messageOf } from "../../../../src/kernel/text/escape.ts";
-import type { LockRedis } from "../../../../src/kernel/config/config.ts";
+import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { sampleLockRedis } from "../../../support/samples.ts";
 import { REDIS_SERVER, RedisServer } from "../../../support/processes/redis-server.ts";

@@ -1,6 +1,6 @@
 /** What the providers document of their requests, as JSON Schema: what is not in it, they would not know. */
 
-import type { ReceiverKind } from "../../../../src/kernel/config/config.ts";
+import type { ReceiverKind } from "../../../../src/features/notify/receiver.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

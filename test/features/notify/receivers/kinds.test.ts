@@ -5,7 +5,7 @@ import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { RECEIVER_KINDS, type ReceiverKind } from "../../../../src/kernel/config/config.ts";
+import { RECEIVER_KINDS, type ReceiverKind } from "../../../../src/features/notify/receiver.ts";
 import { foldConditions, NO_INCIDENT } from "../../../../src/features/notify/plan/alert.ts";
 import { composeMessage, type Message } from "../../../../src/features/notify/plan/message.ts";
 import type { Due } from "../../../../src/features/notify/plan/plan.ts";

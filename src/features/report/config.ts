@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type BadUnit, FAILURES_COUNTED, type Sla } from "../../kernel/config/config.ts";
+import { FAILURES_COUNTED } from "../history/state.ts";
 import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
 import { zoneSpans } from "../../kernel/time/time-zone.ts";
 import {
@@ -13,6 +13,28 @@ import {
   wholeNumber,
 } from "../../config/keys/leaves.ts";
 import { TIME_ZONE_PATTERN } from "../../config/keys/patterns.ts";
+
+/** A minute is bad in which every poll that was ok or failed has failed, any has, or so many have. */
+export type BadUnit = "all_failed" | "any_failed" | { readonly failures: number };
+
+/** What the provider promises, counted in its own way. */
+export type Sla = {
+  /** 0 < atLeast < 1. */
+  readonly atLeast: number;
+  readonly unit: "minute";
+  readonly badUnit: BadUnit;
+  /** Parts of the bill that are paid back for a month with less availability than `below`. */
+  readonly credits: readonly { readonly below: number; readonly credit: number }[] | undefined;
+  readonly claimWithinMs: number | undefined;
+  /** In which its months begin, whole hours from UTC; undefined for UTC. */
+  readonly timeZone: string | undefined;
+};
+
+declare module "../../kernel/config/config.ts" {
+  interface Upstream {
+    readonly sla?: Sla | undefined;
+  }
+}
 
 const MOST_CREDITS = 10;
 const WHOLE_HOURS_PHRASE =
