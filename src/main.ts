@@ -3,10 +3,9 @@ import { Command, CommanderError, Help, InvalidArgumentError, Option } from "com
 import type { CheckOptions } from "./commands/check.ts";
 import type { ExplainCommand } from "./commands/explain.ts";
 import type { LinkOptions } from "./commands/links.ts";
-import type { CommandIo } from "./commands/loading.ts";
+import { COMMANDS } from "./app/features/commands.ts";
+import type { ConfigOption, Io, Said } from "./config/command-line.ts";
 import type { ProbeCommand } from "./commands/probe.ts";
-import type { QuotaOptions, Used } from "./features/quota/command.ts";
-import type { ReportOptions } from "./features/report/command.ts";
 import type { Shape } from "./commands/shape.ts";
 import { messageOf } from "./kernel/text/escape.ts";
 import type { Address } from "./kernel/config/config.ts";
@@ -28,13 +27,7 @@ Exit codes:
   130, 143                    a later SIGINT or SIGTERM ended it at once
 `;
 
-/** A command is given these beside what its command line says. */
-type Io = CommandIo & { readonly wallNowMs: number };
-type ConfigOption = { readonly config: string };
-/** The options that a command's line says. */
-type Said<Options> = ConfigOption & Omit<Options, keyof Io>;
 type DemoOption = { readonly seed: number };
-type NotifyOption = { readonly test?: string | true; readonly dryRun?: string | true };
 type ListenOption = { readonly listen: Address | undefined };
 
 let outputFault: string | undefined;
@@ -106,6 +99,8 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   const configured = (usage: string, description: string): Command =>
     command(usage, description).option("--config <file>", "the config file", "config/pacewatch.yaml");
 
+  const refuse = (why: string): never => program.error(`error: ${why}`, { exitCode: WRONG_USAGE });
+
   configured("run", "run the daemon: poll, and serve /metrics and the status page")
     .addOption(listenOption())
     .action(async ({ config, listen }: ConfigOption & ListenOption) => {
@@ -141,43 +136,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
       const { buffer } = await import("node:stream/consumers");
       exit(await explain({ ...withIo(options), file, standardInput: () => buffer(process.stdin) }));
     });
-  configured("notify", "send a sample to the receivers of the config, and say what came back")
-    .addOption(new Option("--test [name]", "send to all of them, or to this one").conflicts("dryRun"))
-    .addOption(new Option("--dry-run [name]", "print the requests without their secrets, and send nothing"))
-    .action(async (options: ConfigOption & NotifyOption) => {
-      const { test, dryRun } = options;
-      if (test === undefined && dryRun === undefined)
-        program.error("error: notify needs --test or --dry-run", { exitCode: WRONG_USAGE });
-      const { notify } = await import("./features/notify/command.ts");
-      const which = dryRun ?? test;
-      const name = typeof which === "string" ? which : undefined;
-      exit(await notify({ ...withIo(options), name, isDry: dryRun !== undefined }));
-    });
-  configured("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
-    .addOption(
-      new Option("--used <amount>", "so many requests, or money such as 3.20EUR, as of now")
-        .argParser(parseUsed)
-        .makeOptionMandatory(),
-    )
-    .action(async (budget: string, options: Said<QuotaOptions>) => {
-      const { quota } = await import("./features/quota/command.ts");
-      exit(await quota({ ...withIo(options), budget }));
-    });
-  configured("report", "write what was seen of each upstream in a month, as evidence for its provider")
-    .option("--upstream <name...>", "only these", [])
-    .option("--month <month>", "such as 2026-10; the last one that is over unless said otherwise")
-    .option("--from <day>", "the first day, such as 2026-10-01, in place of a month")
-    .option("--to <day>", "the last day; today unless said otherwise")
-    .option("--format <format>", "html, json or csv", "html")
-    .option(
-      "--state <file...>",
-      "state files in place of the config's own: of a fleet, that of each process",
-      [],
-    )
-    .action(async (options: Said<ReportOptions>) => {
-      const { report } = await import("./features/report/command.ts");
-      exit(await report(withIo(options)));
-    });
+  for (const add of COMMANDS) add({ configured, withIo, exit, refuse });
   configured("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the alerts link to; their runbooks are there too")
@@ -252,13 +211,6 @@ function listenOption(): Option {
     if (address === undefined) throw new InvalidArgumentError('It must be like "127.0.0.1:10429".');
     return address;
   });
-}
-
-function parseUsed(text: string): Used {
-  const [, amount, currency] = /^(\d{1,13}(?:\.\d{1,9})?) ?([A-Z]{3})?$/.exec(text) ?? [];
-  if (amount === undefined)
-    throw new InvalidArgumentError("It must be a number from 0 on, or money such as 3.20EUR.");
-  return { amount: Number(amount), currency };
 }
 
 function parseSeed(text: string): number {

@@ -6,6 +6,8 @@ import { NameResolver } from "../transport/dns/name-resolver.ts";
 import { scrape } from "../exposition/metrics.ts";
 import type { KnownKeys } from "../transport/secrets/known-keys.ts";
 import type { AppFleet } from "../features/fleet/fleet.ts";
+import { type RouteDeps, routesOf } from "./features/routes.ts";
+import { PAGE_STYLE_HASH } from "../features/page/shell.ts";
 import { createLife, type Life } from "./life.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { quietMoment } from "./quiet-moment.ts";
@@ -22,7 +24,7 @@ import { stackOf } from "../kernel/text/escape.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import { MINUTE_MS } from "../kernel/time/duration.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
-import type { ReloadResult, RoutesDeps } from "../http/routes/routes.ts";
+import type { ReloadResult } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
@@ -184,11 +186,15 @@ async function startHttp(
     allowedHosts: () => hostsToAllow(reload.config.web.allowedHosts, host),
     probes: web.probeListen,
     webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
-    status: () => statusView(sources),
-    columns: (upstream, range) => columnsInFile(sources, upstream, range),
-    report: reportFrom(sources),
+    features: routesOf({
+      status: () => statusView(sources),
+      columns: (upstream, range) => columnsInFile(sources, upstream, range),
+      report: reportFrom(sources),
+      config: () => reload.shown,
+      badgesEnabled: () => reload.config.web.badges === true,
+    }),
+    styleHash: PAGE_STYLE_HASH,
     metrics: (format) => scrape(() => metricsView(sources), format),
-    config: () => reload.shown,
     reload: () => reload.run("asked"),
     resume: (budget) => {
       const isKnown = sources.life()?.ledger.resume(budget) ?? false;
@@ -196,7 +202,6 @@ async function startHttp(
       return isKnown;
     },
     lifecycleEnabled: () => reload.config.web.enableLifecycle,
-    badgesEnabled: () => reload.config.web.badges === true,
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
     clock,
@@ -209,7 +214,7 @@ async function startHttp(
 }
 
 /** Of upstreams that are in the running config. */
-function reportFrom({ clock, reload }: ViewSources): RoutesDeps["report"] {
+function reportFrom({ clock, reload }: ViewSources): RouteDeps["report"] {
   if (reload.config.state === undefined) return undefined;
   return ({ upstreams, asked, format }) => {
     const { state, upstreams: all } = reload.config;

@@ -9,7 +9,7 @@ import { load, type Loading, type RequestLine } from "../config/load.ts";
 import { alsoElsewhere, type Deployment } from "../proof/deployments.ts";
 import { costsOf, unsafeSendings } from "../proof/sendings.ts";
 import type { BudgetProof } from "../proof/numbers.ts";
-import type { CommandIo } from "./loading.ts";
+import type { CommandIo } from "../config/command-line.ts";
 import { type ToldDown, toldDown } from "../proof/told-down.ts";
 import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { folderUrl, type LinkOptions } from "./links.ts";
-import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 
 const DASHBOARD = new URL("../../config/grafana/dashboards/pacewatch.json", import.meta.url);
 /** The addresses that stand in it, each as a whole value. */

@@ -18,7 +18,7 @@ import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";
 import { fileProblem } from "../platform/regular-file.ts";
 import { judgingOf } from "../app/judging.ts";
-import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { valueLines } from "./probe.ts";
 
 export type ExplainCommand = CommandIo & {

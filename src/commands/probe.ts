@@ -35,7 +35,7 @@ import { urlWithoutQuery } from "../features/status/status.ts";
 import { limitComparison, limitSentence } from "../features/status/limit-sentence.ts";
 import { LeaseQueue } from "../kernel/polling/lease-queue.ts";
 import { pollOnce, type PollOnceParts, withoutToken } from "../kernel/polling/poll-once.ts";
-import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { happenedPhases, type PhaseTimesMs } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
 import type { StreamMeasures } from "../kernel/exchange/exchange.ts";

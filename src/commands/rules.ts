@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { LINK_LABEL, type Upstream, type Web } from "../kernel/config/config.ts";
 import { escapeText } from "../kernel/text/escape.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
-import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { AS_SHIPPED, faultsOfShape, optionsOf, quoted, type Shape, shaped } from "./shape.ts";
 
 const ONE_PROCESS = new URL("../../config/prometheus/rules.yml", import.meta.url);

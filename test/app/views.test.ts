@@ -128,11 +128,11 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
     const reload = { ...shown.reload, config };
     const view = { ...shown, reload, life: () => ({ ...shown.own, polling }) };
     const parts: number[] = [];
-    const app = routesToAsk({
-      ...sampleRoutesDeps(),
+    const deps = sampleRoutesDeps({
       metrics: (format) => expose(metricsView(view), [], format),
       status: () => statusView(view),
     });
+    const app = routesToAsk(deps);
     const whole = Promise.resolve(app.request(path)).then(async ({ body }) => {
       const decoder = new TextDecoder();
       let text = "";

@@ -3,15 +3,16 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Thread } from "../../src/platform/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
+import type { RouteDeps } from "../../src/app/features/routes.ts";
 import { sampleRoutesDeps } from "../support/samples.ts";
 
 /** Of sample answers, on a port of its own until the test is finished. */
-export async function openServer(over: Partial<StartOptions> = {}): Promise<RunningServer> {
+export async function openServer(over: Partial<StartOptions & RouteDeps> = {}): Promise<RunningServer> {
   const server = opened(
     await startServer({
       clock: systemClock,
       threadOf: (thread) => new Thread(thread),
-      ...sampleRoutesDeps(),
+      ...sampleRoutesDeps(over),
       host: "127.0.0.1",
       port: 0,
       webConfig: undefined,

@@ -34,6 +34,8 @@ import type {
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import type { PollOfColumn } from "../../src/features/history/timeline.ts";
 import type { PollTimes } from "../../src/kernel/polling/poll-once.ts";
+import { type RouteDeps, routesOf } from "../../src/app/features/routes.ts";
+import { PAGE_STYLE_HASH } from "../../src/features/page/shell.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 import { type PollStatus, pollStatusOf } from "../../src/features/history/kept-poll.ts";
 import type { Incident } from "../../src/features/history/incidents.ts";
@@ -510,8 +512,10 @@ export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStat
   };
 }
 
-export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps {
-  return {
+export type SampleRoutesDeps = RoutesDeps & RouteDeps;
+
+export function sampleRoutesDeps(changes: Partial<SampleRoutesDeps> = {}): SampleRoutesDeps {
+  const deps: RouteDeps & Omit<RoutesDeps, "features"> = {
     status: () => sampleStatus(),
     columns: () => Promise.resolve(undefined),
     report: undefined,
@@ -522,6 +526,8 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     lifecycleEnabled: () => false,
     badgesEnabled: () => false,
     ready: () => true,
+    styleHash: PAGE_STYLE_HASH,
     ...changes,
   };
+  return { features: routesOf(deps), ...deps };
 }

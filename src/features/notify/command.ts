@@ -3,7 +3,7 @@ import { NameResolver } from "../../transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../transport/secrets/known-keys.ts";
 import { dryRequest, pageUrlOf, send } from "./notify.ts";
 import type { Message } from "./plan/message.ts";
-import { type CommandIo, loadOrRefuse } from "../../commands/loading.ts";
+import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
 export type NotifyOptions = CommandIo & {
   /** Undefined for all receivers. */

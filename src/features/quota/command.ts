@@ -2,7 +2,7 @@ import { setUsed } from "../state/set-used.ts";
 import { formatUnits, unitsOf } from "../money/price.ts";
 import type { QuotaProof } from "../../proof/numbers.ts";
 import { formatDuration } from "../../kernel/time/duration.ts";
-import { type CommandIo, loadOrRefuse } from "../../commands/loading.ts";
+import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
 /** Requests, or an amount of money, which may be without its currency where the budget has no quota of requests. */
 export type Used = { readonly amount: number; readonly currency: string | undefined };

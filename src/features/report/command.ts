@@ -4,7 +4,7 @@ import { isReportFormat, REPORT_FORMATS } from "./formats.ts";
 import { askedFor } from "./period.ts";
 import { reportedOf } from "./report.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
-import { type CommandIo, loadOrRefuse } from "../../commands/loading.ts";
+import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
 export type ReportOptions = CommandIo & {
   /** Empty for all. */

@@ -3,6 +3,7 @@ import { type Asked, askedFor } from "./period.ts";
 import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
 import type { Status } from "../status/status.ts";
 import type { Answers, Pieces } from "../../http/routes/answers.ts";
+import { get, type RoutesOf } from "../../http/routes/routes.ts";
 
 export type ReportRequest = {
   readonly upstreams: readonly string[];
@@ -20,38 +21,41 @@ export type ReportDeps = {
 /** In the memory of the daemon: a month of a hundred upstreams. The command has no such bound. */
 const MOST_REPORTED_DAYS = 3_200;
 
-export function reportRoute(
-  deps: ReportDeps,
-  answers: Answers,
-): (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer> {
-  return (request) => {
-    const { report } = deps;
-    if (report === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
-    const { searchParams: search } = request.url;
-    const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
-    const { upstreams: known, nowMs } = deps.status();
-    const all = Array.from(known, ({ name }) => name);
-    const wanted = search.has("upstream") ? search.getAll("upstream") : all;
-    const asked = askedFor({ month, from, to }, nowMs);
-    const format = search.get("format") ?? "html";
-    if (typeof asked === "string") return textAnswer(`cannot report: ${asked}\n`, 400);
-    if (!isReportFormat(format))
-      return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
-    const names = new Set(all);
-    const unknown = wanted.find((name) => !names.has(name));
-    if (unknown !== undefined)
-      return textAnswer(`cannot report: no upstream here is called ${JSON.stringify(unknown)}\n`, 404);
-    const upstreams = [...new Set(wanted)];
-    if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
-      return textAnswer(
-        "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",
-        400,
-      );
-    const question = { upstreams, asked, format };
-    return answers.serve(request, JSON.stringify(question), async () => ({
-      status: 200,
-      type: REPORT_TYPES[format],
-      pieces: await report(question),
-    }));
+export function reportRoutes(deps: ReportDeps): RoutesOf {
+  // Each takes a second or more of a thread: pages do not wait for it.
+  return (_, ownQueue) => {
+    const answers = ownQueue();
+    return [get("/report", (request) => report(request, deps, answers))];
   };
+}
+
+function report(request: HttpRequest, deps: ReportDeps, answers: Answers): HttpAnswer | Promise<HttpAnswer> {
+  const { report: made } = deps;
+  if (made === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
+  const { searchParams: search } = request.url;
+  const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
+  const { upstreams: known, nowMs } = deps.status();
+  const all = Array.from(known, ({ name }) => name);
+  const wanted = search.has("upstream") ? search.getAll("upstream") : all;
+  const asked = askedFor({ month, from, to }, nowMs);
+  const format = search.get("format") ?? "html";
+  if (typeof asked === "string") return textAnswer(`cannot report: ${asked}\n`, 400);
+  if (!isReportFormat(format))
+    return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
+  const names = new Set(all);
+  const unknown = wanted.find((name) => !names.has(name));
+  if (unknown !== undefined)
+    return textAnswer(`cannot report: no upstream here is called ${JSON.stringify(unknown)}\n`, 404);
+  const upstreams = [...new Set(wanted)];
+  if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
+    return textAnswer(
+      "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",
+      400,
+    );
+  const question = { upstreams, asked, format };
+  return answers.serve(request, JSON.stringify(question), async () => ({
+    status: 200,
+    type: REPORT_TYPES[format],
+    pieces: await made(question),
+  }));
 }

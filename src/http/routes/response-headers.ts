@@ -1,17 +1,9 @@
-import { PAGE_STYLE_HASH } from "../../features/page/shell.ts";
 import type { HttpAnswer } from "../guards/guard.ts";
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src '${PAGE_STYLE_HASH}'`,
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
+const CONTENT_SECURITY_POLICY = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
-  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
 };
@@ -20,9 +12,12 @@ const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
 export function withResponseHeaders(
   { status, headers, body }: HttpAnswer,
   extra: Readonly<Record<string, string>> = {},
+  styleHash?: string,
 ): HttpAnswer {
+  const style = styleHash === undefined ? "" : `style-src '${styleHash}'; `;
+  const policy = { "Content-Security-Policy": `default-src 'none'; ${style}${CONTENT_SECURITY_POLICY}` };
   // Whatever their case, the last one counts.
-  const all = [RESPONSE_HEADERS, extra, headers].flatMap((each) => Object.entries(each));
+  const all = [RESPONSE_HEADERS, policy, extra, headers].flatMap((each) => Object.entries(each));
   return {
     status,
     headers: Object.fromEntries(all.map(([name, value]) => [name.toLowerCase(), value])),

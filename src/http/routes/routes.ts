@@ -1,11 +1,3 @@
-import {
-  incidentsAnswer,
-  listAnswer,
-  missingUpstreamAnswer,
-  upstreamAnswer,
-} from "../../features/status/json-answers.ts";
-import { jsonPieces, type Pieces } from "../../features/status/pieces.ts";
-import { CALENDAR, type Columns, type Range } from "../../features/history/timeline.ts";
 import type { Format } from "../../kernel/metrics/sample.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import {
@@ -17,39 +9,34 @@ import {
 } from "../guards/guard.ts";
 import { percentDecoded } from "../../kernel/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
-import { badgeOf, BADGES } from "../../features/badges/badge.ts";
-import { readRunbook, renderRunbookPage } from "../../features/page/runbook-page.ts";
-import { REFRESH_SECONDS, type View, viewOf } from "../../features/page/shell.ts";
-import { renderStatusPage } from "../../features/page/status-page.ts";
-import { renderMissingUpstreamPage, renderUpstreamPage } from "../../features/page/upstream-page.ts";
 import { formatFor } from "./accept.ts";
 import { Readers } from "./readers.ts";
-import { type ReportDeps, reportRoute } from "../../features/report/route.ts";
-import { Answers, type Pieces as AnswerPieces, refusal } from "./answers.ts";
+import { Answers, type Pieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
-export type MetricsSource = (format: Format) => AnswerPieces | Promise<AnswerPieces>;
+export type MetricsSource = (format: Format) => Pieces | Promise<Pieces>;
 
 /** Asked anew for each request: a reload may have changed them. */
-export type RoutesDeps = ReportDeps & {
-  /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
-  columns(upstream: string, range: Range): Promise<Columns | undefined>;
+export type RoutesDeps = {
   readonly metrics: MetricsSource;
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
-  /** The running config as it is written, as JSON without a secret. */
-  config(): string;
   lifecycleEnabled(): boolean;
-  badgesEnabled(): boolean;
   ready(): boolean;
   /** The names that `Host` may have; undefined for any. */
   allowedHosts?(): readonly string[] | undefined;
+  readonly features: readonly RoutesOf[];
+  /** The hash of the style that pages may have. */
+  readonly styleHash?: string;
 };
+
+/** What a feature serves. `answers` makes one at a time; what takes long waits in a queue of its own. */
+export type RoutesOf = (answers: Answers, ownQueue: () => Answers) => readonly Route[];
 
 export type RouteLimits = {
   readonly maxScrapes: number;
@@ -69,7 +56,7 @@ export type RoutesOptions = {
 
 const MAX_WAITING = 100;
 
-type Route = {
+export type Route = {
   readonly method: "GET" | "POST";
   /** `:name` is one part of it, anything but nothing. */
   readonly path: string;
@@ -95,16 +82,14 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
   const common = { room, readers, maxWaiting: MAX_WAITING };
   // Metrics are written in short turns: nobody waits for them, and they wait for no page.
   const scrapes = new Answers({ ...common, rests: false });
-  const answers = new Answers({ ...common, rests: true });
+  const ownQueue = (): Answers => new Answers({ ...common, rests: true });
+  const answers = ownQueue();
   const routes: readonly Route[] = [
     get("/metrics", metricsRoute(deps, scrapes, readers, limits.maxScrapes)),
     ...probeRoutes(() => deps.ready()),
     post("/-/reload", (request) => reload(request, deps)),
     post("/-/resume", (request) => resume(request, deps)),
-    ...pages(deps, answers),
-    // Each takes a second or more of a thread: pages do not wait for it.
-    get("/report", reportRoute(deps, new Answers({ ...common, rests: true }))),
-    ...jsonRoutes(deps, answers),
+    ...deps.features.flatMap((feature) => feature(answers, ownQueue)),
   ];
   const answer = async (request: HttpRequest): Promise<HttpAnswer> => {
     for (const guard of guards) {
@@ -118,10 +103,10 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     answer: async (request) => {
       const extra = options.extraHeaders?.();
       try {
-        return withResponseHeaders(await answer(request), extra);
+        return withResponseHeaders(await answer(request), extra, deps.styleHash);
       } catch (error) {
         options.onWarning?.(`cannot answer ${request.method} ${request.path}: ${messageOf(error)}`);
-        return withResponseHeaders(INTERNAL_ERROR, extra);
+        return withResponseHeaders(INTERNAL_ERROR, extra, deps.styleHash);
       }
     },
   };
@@ -145,7 +130,7 @@ function probeRoutes(ready: () => boolean): readonly Route[] {
   ];
 }
 
-function get(path: string, answer: Route["answer"]): Route {
+export function get(path: string, answer: Route["answer"]): Route {
   return { method: "GET", path, answer };
 }
 
@@ -221,111 +206,4 @@ async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswe
   const result = await deps.reload();
   if (result.kind === "reloaded") return textAnswer("reloaded\n");
   return textAnswer(result.faults.map((fault) => `${fault}\n`).join(""), 400);
-}
-
-function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
-  const runbook: Route["answer"] = (request, name) =>
-    answers.serve(request, request.path, async () => {
-      const text = await readRunbook(name);
-      const pieces = renderRunbookPage(text, deps.status());
-      return { status: text === undefined ? 404 : 200, type: HTML, pieces };
-    });
-  return [
-    page("/", answers, (view) => ({ status: 200, pieces: renderStatusPage(deps.status(), view) })),
-    page("/upstreams/:name", answers, async (view, name) => {
-      const inFile = await deps.columns(name, view.range);
-      const daysInFile = await deps.columns(name, CALENDAR);
-      const status = deps.status();
-      const facts = status.facts(name);
-      if (facts !== undefined) {
-        const seen = inFile ?? status.columns(name, view.range);
-        const days = daysInFile ?? status.columns(name, CALENDAR);
-        return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
-      }
-      return { status: 404, pieces: renderMissingUpstreamPage(name, status, view) };
-    }),
-    get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers)),
-    get("/runbooks/", runbook),
-    get("/runbooks/:name", runbook),
-  ];
-}
-
-const HTML = "text/html; charset=UTF-8";
-
-/** Other pages show it. They may keep it for a minute. */
-async function badge(
-  request: HttpRequest,
-  name: string,
-  deps: RoutesDeps,
-  answers: Answers,
-): Promise<HttpAnswer> {
-  if (!deps.badgesEnabled()) return textAnswer('cannot show a badge: "web.badges" must be true\n', 404);
-  const shown = BADGES.find((each) => each === (request.url.searchParams.get("show") ?? "state"));
-  if (shown === undefined)
-    return textAnswer(`cannot show a badge: show must be one of ${BADGES.join(", ")}\n`, 400);
-  if (deps.status().facts(name) === undefined)
-    return textAnswer("cannot show a badge: no upstream has this name\n", 404);
-  const answer = await answers.serve(request, `${request.path} ${shown}`, () => {
-    const status = deps.status();
-    const facts = status.facts(name);
-    return {
-      status: 200,
-      type: "image/svg+xml",
-      pieces: facts === undefined ? [] : [badgeOf(shown, facts, status)],
-    };
-  });
-  return answer.status === 200
-    ? { ...answer, headers: { ...answer.headers, "Cache-Control": "private, max-age=60" } }
-    : answer;
-}
-
-type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
-
-/**
- * The browser reloads the page by itself and keeps the scroll position. `?refresh=off` stops that: a refresh in the
- * markup could not be stopped.
- */
-function page(
-  path: string,
-  answers: Answers,
-  render: (view: View, name: string) => Page | Promise<Page>,
-): Route {
-  return get(path, async (request, name) => {
-    const view = viewOf(request.url.searchParams);
-    const { refreshes, range } = view;
-    const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
-      const { status, pieces } = await render(view, name);
-      return { status, type: HTML, pieces };
-    });
-    if (!refreshes || answer.status !== 200) return answer;
-    return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
-  });
-}
-
-function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
-  const json = (path: string, found: (name: string) => Json): Route =>
-    get(path, (request, name) =>
-      answers.serve(request, request.path, () => {
-        const { status = 200, pieces } = found(name);
-        return { status, type: "application/json", pieces };
-      }),
-    );
-  return [
-    json("/api/v1/upstreams", () => ({ pieces: listAnswer(deps.status()) })),
-    json("/api/v1/upstreams/:name", (name) => {
-      const status = deps.status();
-      const found = upstreamAnswer(status, name);
-      return found === undefined
-        ? missing(missingUpstreamAnswer(name, status))
-        : { pieces: jsonPieces(found) };
-    }),
-    json("/api/v1/incidents", () => ({ pieces: incidentsAnswer(deps.status()) })),
-    json("/api/v1/config", () => ({ pieces: [deps.config()] })),
-  ];
-}
-
-type Json = { readonly status?: 404; readonly pieces: AnswerPieces };
-
-function missing(why: object): Json {
-  return { status: 404, pieces: jsonPieces(why) };
 }

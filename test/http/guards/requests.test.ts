@@ -251,8 +251,7 @@ describe("answers that many ask for at once", () => {
     const turn = countTurns();
     const made: number[] = [];
     const deps = sampleRoutesDeps();
-    const app = routesToAsk({
-      ...deps,
+    const counted = sampleRoutesDeps({
       metrics: (format) => {
         made.push(turn());
         return deps.metrics(format);
@@ -262,6 +261,7 @@ describe("answers that many ask for at once", () => {
         return deps.status();
       },
     });
+    const app = routesToAsk(counted);
     const answers = await Promise.all(paths.map(async (path) => app.request(path)));
     expect(answers.map(({ status }) => status)).not.toContain(503);
     expect(new Set(made).size).toBe(made.length);

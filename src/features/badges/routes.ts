@@ -1,0 +1,41 @@
+import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
+import type { Answers } from "../../http/routes/answers.ts";
+import { get, type RoutesOf } from "../../http/routes/routes.ts";
+import type { Status } from "../status/status.ts";
+import { badgeOf, BADGES } from "./badge.ts";
+
+export type BadgeDeps = {
+  status(): Status;
+  badgesEnabled(): boolean;
+};
+
+export function badgeRoutes(deps: BadgeDeps): RoutesOf {
+  return (answers) => [get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers))];
+}
+
+/** Other pages show it. They may keep it for a minute. */
+async function badge(
+  request: HttpRequest,
+  name: string,
+  deps: BadgeDeps,
+  answers: Answers,
+): Promise<HttpAnswer> {
+  if (!deps.badgesEnabled()) return textAnswer('cannot show a badge: "web.badges" must be true\n', 404);
+  const shown = BADGES.find((each) => each === (request.url.searchParams.get("show") ?? "state"));
+  if (shown === undefined)
+    return textAnswer(`cannot show a badge: show must be one of ${BADGES.join(", ")}\n`, 400);
+  if (deps.status().facts(name) === undefined)
+    return textAnswer("cannot show a badge: no upstream has this name\n", 404);
+  const answer = await answers.serve(request, `${request.path} ${shown}`, () => {
+    const status = deps.status();
+    const facts = status.facts(name);
+    return {
+      status: 200,
+      type: "image/svg+xml",
+      pieces: facts === undefined ? [] : [badgeOf(shown, facts, status)],
+    };
+  });
+  return answer.status === 200
+    ? { ...answer, headers: { ...answer.headers, "Cache-Control": "private, max-age=60" } }
+    : answer;
+}
