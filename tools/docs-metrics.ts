@@ -1,10 +1,112 @@
-/** Writes docs/metrics.md from the catalogue: `node tools/docs-metrics.ts`. */
+/** Writes docs/metrics.md from the metrics of the kernel and of each feature: `node tools/docs-metrics.ts`. */
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { SKIP_CAUSES, SKIPS } from "../src/kernel/exchange/outcome.ts";
-import { REASON_NAMES, REASONS } from "../src/kernel/exchange/reasons.ts";
-import { CLOSED_LABELS, type Metric, METRICS } from "../src/kernel/metrics/catalogue.ts";
+import { OUTCOMES, REASON_NAMES, REASONS } from "../src/kernel/exchange/reasons.ts";
+import { PHASES } from "../src/kernel/exchange/exchange.ts";
+import { BURN_WINDOWS, QUOTAS } from "../src/features/values/credit.ts";
+import { CODE_LABELS } from "../src/kernel/metrics/accounts.ts";
+import { HEALTH_STATES } from "../src/kernel/poll/health.ts";
+import { METRICS } from "../src/app/features/metrics.ts";
+import type { Description } from "../src/kernel/metrics/family.ts";
+import { renderProtobuf } from "../test/support/metrics/render.ts";
+import { fullMetricsSnapshot } from "../test/support/samples.ts";
+
+/** What dashboards and alerts of strangers rely on. A change here breaks them. The page has this order. */
+export const CONTRACT: string = `
+gauge     pacewatch_upstream_info upstream,budget
+counter   pacewatch_slots_total upstream
+gauge     pacewatch_polls_in_flight upstream
+counter   pacewatch_polls_total upstream,outcome
+counter   pacewatch_poll_reasons_total upstream,outcome,reason
+counter   pacewatch_polls_skipped_total upstream,cause
+counter   pacewatch_polls_within_objective_total upstream
+counter   pacewatch_upstream_watched_seconds_total upstream,outcome
+counter   pacewatch_responses_total upstream,code
+histogram pacewatch_poll_duration_seconds upstream,outcome
+summary   pacewatch_poll_phase_duration_seconds upstream,phase
+histogram pacewatch_stream_first_event_seconds upstream
+histogram pacewatch_stream_longest_gap_seconds upstream
+summary   pacewatch_poll_delay_seconds upstream
+gauge     pacewatch_poll_delay_max_seconds upstream
+gauge     pacewatch_upstream_up upstream
+gauge     pacewatch_upstream_state upstream,state
+gauge     pacewatch_last_poll_timestamp_seconds upstream
+gauge     pacewatch_last_success_timestamp_seconds upstream
+gauge     pacewatch_schedule_period_seconds upstream
+gauge     pacewatch_schedule_watched_ratio upstream
+gauge     pacewatch_stalled_at_timestamp_seconds upstream
+gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream
+gauge     pacewatch_upstream_deprecation_timestamp_seconds upstream
+gauge     pacewatch_upstream_sunset_timestamp_seconds upstream
+gauge     pacewatch_upstream_value upstream,name,unit
+gauge     pacewatch_upstream_value_timestamp_seconds upstream,name
+gauge     pacewatch_upstream_value_readable upstream,name
+gauge     pacewatch_upstream_credit_burn_per_second upstream,name,window
+gauge     pacewatch_upstream_credit_empty_timestamp_seconds upstream,name,window
+gauge     pacewatch_objective_ratio upstream
+gauge     pacewatch_objective_latency_seconds upstream
+counter   pacewatch_spend_total upstream,currency
+counter   pacewatch_signals_malformed_total upstream
+gauge     pacewatch_budget_limit_requests budget,per
+gauge     pacewatch_budget_cap_requests budget,per
+gauge     pacewatch_budget_leases budget,per
+gauge     pacewatch_budget_advertised_limit_requests budget
+gauge     pacewatch_budget_advertised_remaining_requests budget
+gauge     pacewatch_budget_paused_until_timestamp_seconds budget
+gauge     pacewatch_budget_quota_limit_requests budget
+gauge     pacewatch_budget_quota_used_requests budget
+gauge     pacewatch_budget_quota_unconfirmed_requests budget
+gauge     pacewatch_budget_quota_forecast_requests budget
+gauge     pacewatch_budget_spend_limit budget,currency
+gauge     pacewatch_budget_spend_used budget,currency
+gauge     pacewatch_budget_spend_forecast budget,currency
+gauge     pacewatch_budget_quota_burn_per_second budget,quota,window
+gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
+gauge     pacewatch_state_store_up
+gauge     pacewatch_state_lost_timestamp_seconds
+gauge     pacewatch_offline_upstreams
+gauge     pacewatch_leader
+gauge     pacewatch_lock_up
+gauge     pacewatch_config_info digest
+counter   pacewatch_notifications_total receiver,outcome
+gauge     pacewatch_notifications_oldest_pending_seconds receiver
+gauge     pacewatch_config_last_reload_successful
+gauge     pacewatch_config_last_reload_success_timestamp_seconds
+gauge     pacewatch_build_info version,node
+`;
+
+type Shown = Description & { readonly labels: readonly string[] };
+
+const FAMILIES = renderProtobuf(fullMetricsSnapshot());
+
+/** What `/metrics` can show, with the labels that it has where all is known. */
+export const CATALOGUE: readonly Shown[] = METRICS.flatMap(({ upstream, budget, process }) =>
+  Object.entries({ ...upstream, ...budget, ...process }),
+)
+  .map(([name, { type, help }]) => {
+    const labels = (FAMILIES.get(name)?.metrics ?? []).flatMap((metric) => Object.keys(metric.labels));
+    // The sample's config gives it one of its own.
+    return { name, type, help, labels: [...new Set(labels)].filter((label) => label !== "team") };
+  })
+  .toSorted((a, b) => placeOf(a) - placeOf(b));
+
+function placeOf({ name }: Shown): number {
+  return CONTRACT.search(new RegExp(`\\b${name}\\b`));
+}
+
+/** Labels whose values are a closed set, whichever metric carries them. */
+export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
+  outcome: [...OUTCOMES, "delivered", "refused"],
+  reason: REASON_NAMES,
+  cause: SKIP_CAUSES,
+  code: CODE_LABELS,
+  phase: PHASES,
+  state: HEALTH_STATES,
+  window: BURN_WINDOWS,
+  quota: QUOTAS,
+};
 
 const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefined])[] = [
   ["Of each upstream", "upstream"],
@@ -31,12 +133,12 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
 
 export function metricsPage(): string {
   const sections = SECTIONS.map(([heading, firstLabel]) => {
-    const metrics = METRICS.filter((metric) => ownerLabel(metric) === firstLabel);
+    const metrics = CATALOGUE.filter((metric) => ownerLabel(metric) === firstLabel);
     return `## ${heading}\n\n${table(["Metric", "Type", "Labels", "Meaning"], metrics.map(metricRow))}`;
   });
   return `# Metrics
 
-<!-- Written by \`node tools/docs-metrics.ts\` from src/kernel/metrics/catalogue.ts: change it there. -->
+<!-- Written by \`node tools/docs-metrics.ts\` from what src/app/features/metrics.ts lists: change it there. -->
 
 What \`GET /metrics\` shows. Each upstream is read in one go, so for every upstream, at every scrape,
 \`slots = polls + in flight + skipped\`, and the reasons of an outcome add up to it:
@@ -99,11 +201,11 @@ The metrics \`process_*\` and \`nodejs_*\` about the process itself come from th
 `;
 }
 
-function ownerLabel({ labels: [first] }: Metric): string | undefined {
+function ownerLabel({ labels: [first] }: Shown): string | undefined {
   return first === "upstream" || first === "budget" ? first : undefined;
 }
 
-function metricRow({ name, type, labels, help }: Metric): readonly string[] {
+function metricRow({ name, type, labels, help }: Shown): readonly string[] {
   return [code(name), type, labels.map(code).join(", "), help];
 }
 

@@ -3,7 +3,9 @@ import { systemClock } from "../platform/clock.ts";
 import { openStateStore } from "../features/state/store.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { NameResolver } from "../transport/dns/name-resolver.ts";
+import { formats } from "../exposition/formats.ts";
 import { scrape } from "../exposition/metrics.ts";
+import { METRICS } from "./features/metrics.ts";
 import type { KnownKeys } from "../transport/secrets/known-keys.ts";
 import type { AppFleet } from "../features/fleet/fleet.ts";
 import { type RouteDeps, routesOf } from "./features/routes.ts";
@@ -194,7 +196,7 @@ async function startHttp(
       badgesEnabled: () => reload.config.web.badges === true,
     }),
     styleHash: PAGE_STYLE_HASH,
-    metrics: (format) => scrape(() => metricsView(sources), format),
+    metrics: formats((format) => scrape(METRICS, () => metricsView(sources), format)),
     reload: () => reload.run("asked"),
     resume: (budget) => {
       const isKnown = sources.life()?.ledger.resume(budget) ?? false;

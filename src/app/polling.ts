@@ -8,6 +8,7 @@ import {
   type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
+import { COUNTERS } from "./features/metrics.ts";
 import { judgingOf } from "./judging.ts";
 import { LargeAnswers } from "./large-answers.ts";
 import { AppTokens } from "../features/auth/tokens.ts";
@@ -25,7 +26,7 @@ import type { Poll } from "../kernel/poll/poll.ts";
 import type { Recorder } from "../kernel/poll/ports.ts";
 import { keepNewest } from "../kernel/text/remembered.ts";
 import { usedUpWords } from "../features/status/credit-sentence.ts";
-import { quotaStanding } from "../features/status/quota-status.ts";
+import { quotaStanding } from "../features/quota/standing.ts";
 import type { Notifier } from "../features/notify/notifier.ts";
 import { type Condition, Supervisor } from "../kernel/polling/supervisor.ts";
 import { type Logger, LogRecorder } from "../features/log/logger.ts";
@@ -104,7 +105,7 @@ export class AppPolling implements AsyncDisposable {
       ledger,
       pauses,
       triggers: cronTriggers(log),
-      recorderOf: (upstream) => this.#keptRecordOf(upstream),
+      recorderOf: (upstream) => this.#countedRecordOf(upstream),
       healthOf: (upstream) => this.#healthBefore(upstream),
       judgingOf,
       ...(looksOf && { looksOf }),
@@ -207,6 +208,13 @@ export class AppPolling implements AsyncDisposable {
 
   get #probeParts(): ProbeParts {
     return { ...this.#parts, memory: this.#memory, tokens: this.#tokens };
+  }
+
+  /** What its config asks for is counted from now on. */
+  #countedRecordOf(upstream: Upstream): UpstreamRecord {
+    const record = this.#keptRecordOf(upstream);
+    record.accounts.count(upstream, COUNTERS);
+    return record;
   }
 
   #keptRecordOf(upstream: Upstream): UpstreamRecord {

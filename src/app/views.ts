@@ -1,26 +1,24 @@
 import type { AppFleet } from "../features/fleet/fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
-import { type QuotaForecast, type QuotaName, worstBurn } from "../features/values/credit.ts";
+import { type QuotaName, worstBurn } from "../features/values/credit.ts";
 import { WHY } from "../features/hints/concern.ts";
 import type { RunningLedger } from "../kernel/budget/ledger.ts";
-import { quotaBurns } from "../features/quota/quota-forecast.ts";
-import type { QuotaKey } from "../features/quota/quota.ts";
-import type { Budget, Config } from "../kernel/config/config.ts";
-import { UNITS_OF_MONEY } from "../features/money/price.ts";
+import type { Budget } from "../kernel/config/config.ts";
 import { factsOf, type Polled, summaryOf } from "../features/status/facts.ts";
-import type { StateStore } from "../features/history/state.ts";
+import { lostAtMs, type StateStore } from "../features/history/state.ts";
+import { completed } from "../kernel/metrics/family.ts";
 import type {
   BudgetSnapshot,
   MetricsSnapshot,
-  QuotaSnapshot,
+  Running,
   UpstreamSnapshot,
 } from "../kernel/metrics/snapshot.ts";
-import type { QuotaProof } from "../proof/numbers.ts";
+import { METRICS } from "./features/metrics.ts";
+import type { QuotaSnapshot } from "../features/quota/standing.ts";
 import { stalledAtMs } from "../proof/proof.ts";
 import { quotaSentence } from "../features/status/credit-sentence.ts";
 import { limitStatusOf } from "../features/status/limit-sentence.ts";
-import { quotaStanding } from "../features/status/quota-status.ts";
 import type { BudgetStatus, Status } from "../features/status/status.ts";
 import { type Columns, type Range, spanOf } from "../features/history/timeline.ts";
 import type { Clock } from "../kernel/time/clock.ts";
@@ -58,53 +56,58 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { reload, clock } = sources;
   const { config } = reload;
   const life = sources.life();
-  const viewOf = life && budgetViews(config, sources, life, clock.wallNow());
+  const running = runningOf(sources);
+  const viewOf = life && budgetViews(running, life, clock);
   return {
-    upstreams: life === undefined ? [] : upstreamViews(config, sources, life.polling),
+    ...running,
+    upstreams: life === undefined ? [] : upstreamViews(running, sources, life.polling),
     budgets:
       viewOf === undefined
         ? []
         : Iterator.from(config.budgets)
             .map(viewOf)
             .filter((view) => view !== undefined),
-    stateStoreUp: life?.store?.isUp,
-    stateLostAtMs: lostAtMs(life?.store, clock),
     offlineUpstreams: life?.polling.offlineUpstreams(clock.wallNow()),
     vantage: config.vantage?.name,
-    fleet: sources.fleet?.()?.snapshot,
-    receivers: life?.notifier.snapshots ?? [],
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
     startedAtMs: sources.startedAtMs(),
   };
 }
 
-/** What a day ago was lost is no news. */
-export function lostAtMs(store: StateStore | undefined, clock: Clock): number | undefined {
-  const atMs = store?.lostAtMs;
-  return atMs !== undefined && Math.abs(clock.wallNow() - atMs) < DAY_MS ? atMs : undefined;
+function runningOf(sources: ViewSources): Running {
+  const { config, proof } = sources.reload;
+  const life = sources.life();
+  return {
+    ...life,
+    recordOf: (upstream) => life?.polling.recordOf(upstream),
+    fleet: sources.fleet?.(),
+    config,
+    proof,
+    nowMs: sources.clock.wallNow(),
+  };
 }
 
 function* upstreamViews(
-  config: Config,
+  running: Running,
   { clock, reload }: ViewSources,
   polling: ShownPolling,
 ): Generator<UpstreamSnapshot> {
   const { latenessMs } = reload.proof;
-  for (const upstream of config.upstreams) {
+  const given = METRICS.map(({ ofUpstream }) => ofUpstream);
+  const complete = completed(given, running);
+  for (const upstream of running.config.upstreams) {
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
-    const { values, schedule } = upstream;
     const nowMs = clock.wallNow();
     const owedSinceMs = polling.owedSinceMs(upstream.name) ?? nowMs;
-    yield {
+    yield complete({
       upstream,
       accounts: record.accounts,
       health: polling.healthOf(upstream.name),
       nowMs,
-      stalledAtMs: stalledAtMs(schedule, owedSinceMs, latenessMs.get(upstream.name) ?? Infinity),
-      ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
-    };
+      stalledAtMs: stalledAtMs(upstream.schedule, owedSinceMs, latenessMs.get(upstream.name) ?? Infinity),
+    });
   }
 }
 
@@ -121,7 +124,7 @@ export function statusView(sources: ViewSources): Status {
     return polling && upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
   };
   const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const viewOf = life && budgetViews(config, sources, life, nowMs);
+  const viewOf = life && budgetViews(runningOf(sources), life, clock);
   const shown = new Map<string, BudgetStatus | undefined>();
   const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
     const view = budget && viewOf?.(budget);
@@ -136,7 +139,7 @@ export function statusView(sources: ViewSources): Status {
     fleet,
     offline: (polling?.offlineUpstreams(nowMs) ?? 0) > 0,
     stateStoreUp: store?.isUp,
-    stateLostAtMs: lostAtMs(store, clock),
+    stateLostAtMs: lostAtMs(store, nowMs),
     lastReload: reload.status,
     upstreams: {
       *[Symbol.iterator]() {
@@ -193,83 +196,24 @@ export async function columnsInFile(
 
 /** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */
 function budgetViews(
-  config: Config,
-  { clock, reload }: ViewSources,
-  { ledger, polling }: Life,
-  nowMs: number,
+  running: Running,
+  { ledger }: Life,
+  clock: Clock,
 ): (budget: Budget) => BudgetSnapshot | undefined {
-  const proofs = new Map(reload.proof.budgets.map((proof) => [proof.budget, proof]));
-  const ownQuota = (quota: QuotaKey, proof: QuotaProof): OwnQuota => ownQuotaOf(ledger, quota, proof, nowMs);
-  // All upstreams are asked for theirs, and many pages show no budget.
-  let advertised: ReturnType<typeof advertisedQuotas> | undefined;
+  const { nowMs } = running;
+  const given = METRICS.map(({ ofBudget }) => ofBudget);
+  const complete = completed(given, running);
   return ({ name }) => {
     const state = ledger.state(name);
     if (state === undefined) return undefined;
-    advertised ??= advertisedQuotas(config, polling, nowMs);
-    const pauseMs = state.pausedUntilMs - clock.now();
-    const proof = proofs.get(name);
-    const quota = proof?.quota && ownQuota({ budget: name, of: "requests" }, proof.quota);
-    const spend = proof?.spend && ownQuota({ budget: name, of: "money" }, proof.spend);
-    const quotas: readonly QuotaForecast[] = [
-      ...(quota === undefined ? [] : [{ quota: "own" as const, burns: quota.burns }]),
-      ...(spend === undefined ? [] : [{ quota: "spend" as const, burns: spend.burns }]),
-      ...(advertised.get(name)?.values() ?? []),
-    ];
-    return {
-      name,
-      rates: state.rates,
-      advertisedLimit: state.advertisedLimit,
-      advertisedRemaining: state.advertisedRemaining,
-      advertisedLimits: state.advertisedLimits,
-      pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
-      refusedWhy: state.refusedWhy,
-      quota: quota?.standing,
-      spend: spend?.standing,
-      quotas,
-    };
+    const { pausedUntilMs, ...rest } = state;
+    const pauseMs = pausedUntilMs - clock.now();
+    return complete({ name, ...rest, pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0 });
   };
-}
-
-type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: QuotaForecast["burns"] };
-
-function ownQuotaOf(ledger: RunningLedger, quota: QuotaKey, proof: QuotaProof, nowMs: number): OwnQuota {
-  const { quotas } = ledger;
-  const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
-  const { used = 0, buckets } = quotas.of(quota.budget, quota.of);
-  const aheadMs = nowMs - quotas.calendar.now();
-  // It ends where one more request of the dearest has no room.
-  const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
-  const burns = quotaBurns({ ...proof.quota, most }, { used, buckets }, nowMs - aheadMs);
-  const standing = quotaStanding(quotas, quota, proof, nowMs);
-  return {
-    standing: standing && { ...standing, forecast: proof.scheduled / unit },
-    burns: burns.map((burn) => ({ ...burn, emptyAtMs: burn.emptyAtMs && burn.emptyAtMs + aheadMs })),
-  };
-}
-
-type ByQuota = Map<QuotaName, QuotaForecast & { readonly seenAtMs?: number }>;
-
-/** By budget: what the newest answer to any of its upstreams tells. */
-function advertisedQuotas(
-  { upstreams }: Config,
-  polling: ShownPolling,
-  nowMs: number,
-): ReadonlyMap<string, ByQuota> {
-  const byBudget = new Map<string, ByQuota>();
-  for (const { name, budgets, schedule } of upstreams) {
-    for (const kept of polling.recordOf(name)?.history.values.quotas(schedule.longestGapMs, nowMs) ?? []) {
-      for (const budget of budgets) {
-        const known: ByQuota = byBudget.get(budget) ?? new Map();
-        byBudget.set(budget, known);
-        if (kept.seenAtMs > (known.get(kept.quota)?.seenAtMs ?? 0)) known.set(kept.quota, kept);
-      }
-    }
-  }
-  return byBudget;
 }
 
 function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
-  const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend } = view;
+  const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend, quotas = [] } = view;
   const ours: Partial<Record<QuotaName, QuotaSnapshot | undefined>> = { own: quota, spend };
   return {
     name: budget.name,
@@ -282,8 +226,8 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): Bu
     ...(view.pausedUntilWallMs > 0 && view.refusedWhy && { pausedBecause: WHY[view.refusedWhy] }),
     quota,
     ...(spend && { spend }),
-    ...(view.quotas.length > 0 && {
-      quotas: view.quotas.map(({ quota: name, burns }) => ({
+    ...(quotas.length > 0 && {
+      quotas: quotas.map(({ quota: name, burns }) => ({
         quota: name,
         sentence: quotaSentence(burns, nowMs, ours[name]),
         emptyAtMs: worstBurn(burns)?.emptyAtMs,

@@ -1,6 +1,14 @@
 import { Bytes } from "./bytes.ts";
-import { type Add, type Family, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "../kernel/metrics/catalogue.ts";
-import { type Format, type Labels, NO_LABELS } from "../kernel/metrics/sample.ts";
+import type { Format } from "./format.ts";
+import {
+  type Add,
+  type Description,
+  type Families,
+  type Family,
+  type Labels,
+  type Metrics,
+  NO_LABELS,
+} from "../kernel/metrics/family.ts";
 import type { MetricsSnapshot } from "../kernel/metrics/snapshot.ts";
 
 /**
@@ -9,23 +17,25 @@ import type { MetricsSnapshot } from "../kernel/metrics/snapshot.ts";
  * copied before the next one is asked for, as its memory is free then.
  */
 export function* expose(
+  metrics: readonly Metrics[],
   snapshot: MetricsSnapshot,
-  others: readonly Family<MetricsSnapshot>[],
   format: Format,
 ): Generator<Uint8Array | undefined> {
   const { upstreams, budgets, startedAtMs, vantage } = snapshot;
   const everywhere = vantage === undefined ? NO_LABELS : { vantage };
+  const ofUpstream = metrics.map(({ upstream }) => upstream);
+  const ofBudget = metrics.map(({ budget }) => budget);
+  const ofProcess = metrics.map(({ process }) => process);
   const families = [
-    yield* written(format, OF_UPSTREAM, upstreams, ({ upstream: { name }, accounts }) => ({
+    yield* written(format, ofUpstream, upstreams, ({ upstream: { name }, accounts }) => ({
       labels: { upstream: name, ...everywhere },
       startedAtMs: accounts.startedAtMs,
     })),
-    yield* written(format, OF_BUDGET, budgets, ({ name }) => ({
+    yield* written(format, ofBudget, budgets, ({ name }) => ({
       labels: { budget: name, ...everywhere },
       startedAtMs,
     })),
-    yield* written(format, OF_PROCESS, [snapshot], () => ({ labels: everywhere, startedAtMs })),
-    yield* written(format, others, [snapshot], () => ({ labels: everywhere, startedAtMs })),
+    yield* written(format, ofProcess, [snapshot], () => ({ labels: everywhere, startedAtMs })),
   ].flat();
   for (const { metric, samples } of families) {
     if (samples.length > 0) {
@@ -38,16 +48,18 @@ export function* expose(
 }
 
 type Owner = { readonly labels: Labels; readonly startedAtMs: number };
-type Written<Subject> = { readonly metric: Family<Subject>; readonly samples: Bytes };
+type Written<Subject> = { readonly metric: Description & Family<Subject>; readonly samples: Bytes };
 
 /** The families with the samples of all subjects. */
 function* written<Subject>(
   format: Format,
-  metrics: readonly Family<Subject>[],
+  metrics: readonly (Families<Subject> | undefined)[],
   subjects: Iterable<Subject>,
   ownerOf: (subject: Subject) => Owner,
 ): Generator<undefined, readonly Written<never>[]> {
-  const families = metrics.map((metric) => ({ metric, samples: new Bytes() }));
+  const families = metrics.flatMap((named = {}) =>
+    Object.entries(named).map(([name, row]) => ({ metric: { name, ...row }, samples: new Bytes() })),
+  );
   const common = new Bytes();
   let owner: Owner;
   let family: Written<Subject>;

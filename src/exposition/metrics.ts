@@ -4,19 +4,21 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
-import type { Family } from "../kernel/metrics/catalogue.ts";
 import { expose } from "./exposition.ts";
-import type { Distribution, Format, Labels } from "../kernel/metrics/sample.ts";
+import type { Format } from "./format.ts";
+import type { Distribution, Family, Labels, Metrics } from "../kernel/metrics/family.ts";
 import type { MetricsSnapshot } from "../kernel/metrics/snapshot.ts";
 import { SECOND_MS } from "../kernel/time/duration.ts";
 
 /** One scrape in pieces, with the numbers of the process last. Other work can run after each piece. */
 export async function scrape(
+  metrics: readonly Metrics[],
   snapshot: () => MetricsSnapshot,
   format: Format,
 ): Promise<Iterable<Uint8Array | undefined>> {
   const ofProcess = await processRegistry().getMetricsAsJSON();
-  return expose(snapshot(), ofProcess.map(familyOf), format);
+  const ofLibrary = Object.fromEntries(ofProcess.map((metric) => [metric.name, familyOf(metric)]));
+  return expose([...metrics, { process: ofLibrary }], snapshot(), format);
 }
 
 /** The library goes by what the wall clock said when it was loaded. */
@@ -26,7 +28,6 @@ type LibraryMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
 function familyOf({ name, help, type, values }: LibraryMetric): Family<MetricsSnapshot> {
   return {
-    name,
     help,
     type,
     read: ({ startedAtMs }, add) => {

@@ -1,19 +1,12 @@
 import { Bytes } from "./bytes.ts";
+import { eachBucket, type Format } from "./format.ts";
+import type { Description, Distribution, Labels, MetricType, Sample } from "../kernel/metrics/family.ts";
 import {
   type Exemplar,
   type ExponentialBuckets,
   SCHEMA,
   ZERO_THRESHOLD,
 } from "../kernel/metrics/histogram.ts";
-import {
-  type Description,
-  type Distribution,
-  eachBucket,
-  type Format,
-  type Labels,
-  type MetricType,
-  type Sample,
-} from "../kernel/metrics/sample.ts";
 
 /** `io.prometheus.client.MetricFamily` messages, each with its length before it. */
 export class ProtobufFormat implements Format {

@@ -1,13 +1,7 @@
 import type { Bytes } from "./bytes.ts";
+import { eachBucket, type Format } from "./format.ts";
+import type { Description, Distribution, Labels, Sample } from "../kernel/metrics/family.ts";
 import type { Exemplar } from "../kernel/metrics/histogram.ts";
-import {
-  type Description,
-  type Distribution,
-  eachBucket,
-  type Format,
-  type Labels,
-  type Sample,
-} from "../kernel/metrics/sample.ts";
 
 /** Prometheus's text (versions 0.0.4 and 1.0.0 are the same for names like ours), or OpenMetrics 1.0. */
 export class TextFormat implements Format {

@@ -24,6 +24,8 @@ import {
 import { timersAtOnce } from "../support/virtual/stopped-time.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
+import { METRICS } from "../../src/app/features/metrics.ts";
+import { formats } from "../../src/exposition/formats.ts";
 
 const UPSTREAMS = 1_000;
 const POLLS = 20;
@@ -129,7 +131,7 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
     const view = { ...shown, reload, life: () => ({ ...shown.own, polling }) };
     const parts: number[] = [];
     const deps = sampleRoutesDeps({
-      metrics: (format) => expose(metricsView(view), [], format),
+      metrics: formats((format) => expose(METRICS, metricsView(view), format)),
       status: () => statusView(view),
     });
     const app = routesToAsk(deps);
@@ -232,8 +234,8 @@ test("a process that stands by shows no upstream, no budget and no receiver, and
     status: { name: "b", isLeading: false, leader: { name: "a", sinceMs: 1 } },
   };
   const view = { ...shown, fleet: () => fleet, life: () => undefined };
-  const { upstreams, budgets, receivers, offlineUpstreams } = metricsView(view);
-  expect([...upstreams, ...budgets, ...receivers, offlineUpstreams]).toEqual([undefined]);
+  const { upstreams, budgets, notifier, offlineUpstreams } = metricsView(view);
+  expect([...upstreams, ...budgets, notifier, offlineUpstreams]).toEqual([undefined, undefined]);
   const status = statusView(view);
   expect([...status.upstreams]).toEqual([]);
   expect(status).toMatchObject({ ready: true, fleet: fleet.status });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
-import { CLOSED_LABELS, METRICS } from "../../src/kernel/metrics/catalogue.ts";
+import { CATALOGUE, CLOSED_LABELS } from "../../tools/docs-metrics.ts";
 import { expose } from "../../src/exposition/exposition.ts";
 import { TextFormat } from "../../src/exposition/text.ts";
 import { renderProtobuf, renderText } from "../support/metrics/render.ts";
@@ -22,6 +22,7 @@ import {
 } from "../support/metrics/exposition-parser.ts";
 import {
   accountsOf,
+  sampleAccounts,
   fullMetricsSnapshot,
   POLL_ENDED_AT_MS,
   sampleBudgetSnapshot,
@@ -34,6 +35,7 @@ import {
 } from "../support/samples.ts";
 import { SERIES } from "../../tools/docs-metrics.ts";
 import { accountsClose } from "../support/accounts-close.ts";
+import { METRICS } from "../../src/app/features/metrics.ts";
 
 const promtool = requireBinary("promtool");
 
@@ -46,10 +48,10 @@ function seriesOfUpstream(families: Families): number {
   return samples.filter((sample) => sample.labels["upstream"] !== undefined).length;
 }
 
-test("every metric of the catalogue is shown, in its order, with its type, help and labels", () => {
+test("every metric of the catalogue is shown, with its type, help and labels", () => {
   const families = parseExposition(renderText(fullMetricsSnapshot()));
-  expect([...families.keys()]).toEqual(METRICS.map(({ name }) => name));
-  for (const { name, type, help, labels } of METRICS) {
+  expect([...families.keys()].toSorted()).toEqual(CATALOGUE.map(({ name }) => name).toSorted());
+  for (const { name, type, help, labels } of CATALOGUE) {
     expect(families.get(name)).toMatchObject({ type, help });
     for (const sample of families.get(name)?.samples ?? []) {
       const shown = Object.keys(sample.labels).filter((label) => label !== "le" && label !== "team");
@@ -104,7 +106,7 @@ test("from its first second an upstream has every outcome at 0, and what seldom 
 
 test("what is not known yet is absent, not 0", () => {
   const families = parseExposition(renderText(sampleMetricsSnapshot()));
-  const absent = METRICS.map(({ name }) => name).filter((name) => !families.has(name));
+  const absent = CATALOGUE.map(({ name }) => name).filter((name) => !families.has(name));
   expect(absent).toEqual([
     "pacewatch_poll_reasons_total",
     "pacewatch_polls_skipped_total",
@@ -155,7 +157,7 @@ test("an upstream that streams has its histograms from the start, and only what 
       sampleValue(families, `pacewatch_stream_${what}_seconds_count`),
     );
   };
-  expect(counts(new UpstreamAccounts("email", 0))).toEqual([0, 0]);
+  expect(counts(sampleAccounts())).toEqual([0, 0]);
   const stream = { events: 3, bytes: 9, firstEventMs: 400, longestGapMs: 100 };
   const none = { ...stream, firstEventMs: undefined, longestGapMs: undefined };
   const accounts = accountsOf(
@@ -240,7 +242,7 @@ test("an upstream has as many series as the page of metrics says", () => {
   expect(SERIES.healthy).toBeLessThanOrEqual(49);
   expect(seriesOfUpstream(parseExposition(renderText(fullMetricsSnapshot())))).toBe(SERIES.allKnown);
 
-  const accounts = new UpstreamAccounts("email", 0);
+  const accounts = sampleAccounts();
   const poll = (changes: Partial<Poll>): void => {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -361,7 +363,7 @@ const stories = fc.array(
 test("whatever happens, and whenever it is scraped, the accounts close in what is shown", () => {
   fc.assert(
     fc.property(stories, (story) => {
-      const accounts = new UpstreamAccounts("email", 0);
+      const accounts = sampleAccounts();
       const entry = sampleUpstreamSnapshot({ accounts });
       const told = { waiting: 0, inFlight: 0, polls: 0, skipped: 0 };
       for (const event of story) {
@@ -431,14 +433,14 @@ test("other work can run after each upstream, and what happens then shows in tho
   const upstreams = Array.from({ length: 200 }, (_, index) =>
     sampleUpstreamSnapshot({
       upstream: sampleUpstream({ name: `upstream-${index}` }),
-      accounts: new UpstreamAccounts("email", 0),
+      accounts: sampleAccounts(),
     }),
   );
   let read = 0;
   const counted = Iterator.from(upstreams).map((upstream) => ((read += 1), upstream));
   const pieces: Uint8Array[] = [];
   let before = 0;
-  for (const piece of expose(sampleMetricsSnapshot({ upstreams: counted }), [], new TextFormat(false))) {
+  for (const piece of expose(METRICS, sampleMetricsSnapshot({ upstreams: counted }), new TextFormat(false))) {
     expect(read - before).toBeLessThanOrEqual(1);
     before = read;
     if (piece !== undefined) pieces.push(piece.slice());

@@ -2,16 +2,17 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { scrape } from "../../src/exposition/metrics.ts";
-import { METRICS } from "../../src/kernel/metrics/catalogue.ts";
+import { CATALOGUE } from "../../tools/docs-metrics.ts";
 import { eventually } from "../support/eventually.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
 import { ProtobufFormat } from "../../src/exposition/protobuf.ts";
-import type { Format } from "../../src/kernel/metrics/sample.ts";
+import type { Format } from "../../src/exposition/format.ts";
 import type { MetricsSnapshot } from "../../src/kernel/metrics/snapshot.ts";
 import { TextFormat } from "../../src/exposition/text.ts";
 import { parseExposition, sumOfSamples } from "../support/metrics/exposition-parser.ts";
 import { decodeFamilies } from "../support/metrics/protobuf-decoder.ts";
 import { fullMetricsSnapshot, sampleMetricsSnapshot } from "../support/samples.ts";
+import { METRICS } from "../../src/app/features/metrics.ts";
 
 const ADAPTER = new URL("../../src/exposition/metrics.ts", import.meta.url).href;
 const TEXT = new URL("../../src/exposition/text.ts", import.meta.url).href;
@@ -24,8 +25,8 @@ function runApart(program: string): { status: number | null; stdout: string } {
     import { TextFormat } from ${JSON.stringify(TEXT)};
     const reload = { successful: true, lastSuccessAtMs: 0 };
     const build = { version: "0.1.0", node: "24" };
-    const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, stateLostAtMs: undefined, receivers: [], reload, build, startedAtMs: 0 });
-    const text = async () => Array.from(await scrape(snapshot, new TextFormat(false)), (piece) => Buffer.from(piece ?? "").toString()).join("");
+    const snapshot = () => ({ upstreams: [], budgets: [], reload, build, startedAtMs: 0 });
+    const text = async () => Array.from(await scrape([], snapshot, new TextFormat(false)), (piece) => Buffer.from(piece ?? "").toString()).join("");
     ${program}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", module], {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
@@ -37,7 +38,9 @@ function runApart(program: string): { status: number | null; stdout: string } {
 }
 
 async function bytesOf(snapshot: () => MetricsSnapshot, format: Format): Promise<Buffer> {
-  return Buffer.concat(Array.from(await scrape(snapshot, format), (piece) => Buffer.from(piece ?? "")));
+  return Buffer.concat(
+    Array.from(await scrape(METRICS, snapshot, format), (piece) => Buffer.from(piece ?? "")),
+  );
 }
 
 async function textOf(snapshot: () => MetricsSnapshot): Promise<string> {
@@ -46,8 +49,9 @@ async function textOf(snapshot: () => MetricsSnapshot): Promise<string> {
 
 test("our metrics come first, then those of the process, and all of it can be read", async () => {
   const names = [...parseExposition(await textOf(fullMetricsSnapshot)).keys()];
-  expect(names.slice(0, METRICS.length)).toEqual(METRICS.map(({ name }) => name));
-  const rest = names.slice(METRICS.length);
+  const ours = names.slice(0, CATALOGUE.length);
+  expect(ours.toSorted()).toEqual(CATALOGUE.map(({ name }) => name).toSorted());
+  const rest = names.slice(CATALOGUE.length);
   expect(rest).toContain("process_resident_memory_bytes");
   expect(rest).toContain("nodejs_eventloop_lag_seconds");
   expect(rest.filter((name) => !/^(process|nodejs)_/.test(name))).toEqual([]);

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
-import { METRICS } from "../../src/kernel/metrics/catalogue.ts";
+import { CATALOGUE } from "../../tools/docs-metrics.ts";
 import { Histogram } from "../../src/kernel/metrics/histogram.ts";
 import { Bytes } from "../../src/exposition/bytes.ts";
 import { ProtobufFormat } from "../../src/exposition/protobuf.ts";
-import type { Description, Sample } from "../../src/kernel/metrics/sample.ts";
+import type { Description, Sample } from "../../src/kernel/metrics/family.ts";
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import { parseExposition, sampleValue } from "../support/metrics/exposition-parser.ts";
 import {
@@ -43,8 +43,8 @@ function histogramOf(family: DecodedFamily | undefined): DecodedHistogram {
 
 test("a decoder of others reads every metric of the catalogue, with its type, help and labels", () => {
   const families = renderProtobuf(fullMetricsSnapshot());
-  expect([...families.keys()]).toEqual(METRICS.map(({ name }) => name));
-  for (const { name, type, help, labels } of METRICS) {
+  expect([...families.keys()].toSorted()).toEqual(CATALOGUE.map(({ name }) => name).toSorted());
+  for (const { name, type, help, labels } of CATALOGUE) {
     expect(families.get(name)).toMatchObject({ type, help });
     for (const metric of families.get(name)?.metrics ?? []) {
       const shown = Object.keys(metric.labels).filter((label) => label !== "team");

@@ -13,13 +13,10 @@ import type { Value } from "../../src/features/values/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/kernel/exchange/exchange.ts";
 import type { Stream } from "../../src/features/streams/stream.ts";
 import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
-import type {
-  BudgetSnapshot,
-  FleetSnapshot,
-  MetricsSnapshot,
-  UpstreamSnapshot,
-  ValueSnapshot,
-} from "../../src/kernel/metrics/snapshot.ts";
+import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../../src/kernel/metrics/snapshot.ts";
+import type { ValueSnapshot } from "../../src/features/values/values.ts";
+import { COUNTERS } from "../../src/app/features/metrics.ts";
+import { formats } from "../../src/exposition/formats.ts";
 import type { CountedBucket } from "../../src/features/history/timeline.ts";
 import type { History } from "../../src/features/history/history.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
@@ -234,9 +231,16 @@ export function recordPoll(recorder: Recorder, poll: Poll, watchedMs = 0): void 
   recorder.record({ kind: "judged", poll, watchedMs });
 }
 
+/** As they are opened, with all that an upstream can ask for. */
+export function sampleAccounts(): UpstreamAccounts {
+  const accounts = new UpstreamAccounts("email", PROCESS_STARTED_AT_MS);
+  accounts.count(sampleUpstream({ stream: SAMPLE_STREAM, price: SAMPLE_PRICE }), COUNTERS);
+  return accounts;
+}
+
 /** Accounts of finished polls. */
 export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
-  const accounts = new UpstreamAccounts("email", PROCESS_STARTED_AT_MS);
+  const accounts = sampleAccounts();
   for (const poll of polls) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -248,7 +252,7 @@ export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
 export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}): UpstreamSnapshot {
   return {
     upstream: sampleUpstream(),
-    accounts: new UpstreamAccounts("email", PROCESS_STARTED_AT_MS),
+    accounts: sampleAccounts(),
     health: { state: "unknown", isUp: undefined },
     nowMs: POLL_ENDED_AT_MS,
     stalledAtMs: 1_700_000_175_000,
@@ -274,9 +278,6 @@ export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): Bud
     advertisedLimits: [],
     pausedUntilWallMs: 0,
     refusedWhy: undefined,
-    quota: undefined,
-    spend: undefined,
-    quotas: [],
     ...changes,
   };
 }
@@ -285,20 +286,14 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
   return {
     upstreams: [sampleUpstreamSnapshot()],
     budgets: [sampleBudgetSnapshot()],
-    stateStoreUp: undefined,
-    stateLostAtMs: undefined,
+    config: sampleConfig(),
+    nowMs: POLL_ENDED_AT_MS,
     offlineUpstreams: 0,
-    fleet: undefined,
-    receivers: [],
     reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
     build: { version: "0.1.0", node: "24.0.0" },
     startedAtMs: PROCESS_STARTED_AT_MS,
     ...changes,
   };
-}
-
-function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
-  return { isLeading: true, isLockUp: true, digest: "1k2j3h", ...changes };
 }
 
 export const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
@@ -357,17 +352,18 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
         quotas: [{ quota: "own", burns: sampleValueSnapshot().burns }],
       }),
     ],
-    stateStoreUp: true,
-    stateLostAtMs: 1_790_000_000_000,
-    fleet: sampleFleetSnapshot(),
-    receivers: [
-      {
-        name: "ops",
-        counts: { delivered: 3, failed: 1, refused: 0 },
-        oldestDueMs: POLL_ENDED_AT_MS - 20_000,
-        nowMs: POLL_ENDED_AT_MS,
-      },
-    ],
+    store: { isUp: true, lostAtMs: POLL_ENDED_AT_MS - 1_000 },
+    fleet: { snapshot: { isLeading: true, isLockUp: true, digest: "1k2j3h" } },
+    notifier: {
+      snapshots: [
+        {
+          name: "ops",
+          counts: { delivered: 3, failed: 1, refused: 0 },
+          oldestDueMs: POLL_ENDED_AT_MS - 20_000,
+          nowMs: POLL_ENDED_AT_MS,
+        },
+      ],
+    },
   });
 }
 
@@ -519,7 +515,7 @@ export function sampleRoutesDeps(changes: Partial<SampleRoutesDeps> = {}): Sampl
     status: () => sampleStatus(),
     columns: () => Promise.resolve(undefined),
     report: undefined,
-    metrics: () => ["pacewatch_slots_total 1\n"],
+    metrics: formats(() => ["pacewatch_slots_total 1\n"]),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => '{"upstreams":[]}',

@@ -14,7 +14,7 @@ import type { Opened } from "../../kernel/config/opened.ts";
 import type { Reign } from "./lead/reign.ts";
 import { type Leader, startElection } from "./lead/leader.ts";
 import type { BudgetTerms } from "./lead/notes.ts";
-import type { FleetSnapshot } from "../../kernel/metrics/snapshot.ts";
+import type { FleetSnapshot } from "./metrics.ts";
 import { hash32 } from "../../kernel/schedule/hash.ts";
 import type { FleetStatus } from "../status/status.ts";
 import type { Clock } from "../../kernel/time/clock.ts";

@@ -2,10 +2,9 @@
 
 import { type QuotaForecast, type QuotaName, QUOTAS, type ValuePoint, worstBurn } from "../values/credit.ts";
 import type { Value } from "../values/config.ts";
-import type { ValueSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { QUOTAS_LEFT } from "../quota/reader.ts";
-import { type UnreadableValue, VALUES } from "../values/values.ts";
+import { type UnreadableValue, VALUES, type ValueSnapshot } from "../values/values.ts";
 import { keepNewest } from "../../kernel/text/remembered.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import { type Answer, ValueTrack } from "./value-track.ts";

@@ -9,6 +9,7 @@ import { type KeptQuotas, NOTHING_KEPT } from "../quota/quota.ts";
 import type { Notified, Remembered } from "../notify/plan/transitions.ts";
 import type { Columns, CountedBucket } from "./timeline.ts";
 import type { ValuePoint } from "../values/credit.ts";
+import { DAY_MS } from "../../kernel/time/duration.ts";
 import type { SavedValue } from "./kept-values.ts";
 import type { PollStatus } from "./kept-poll.ts";
 import type { Incident } from "./incidents.ts";
@@ -94,3 +95,9 @@ export interface StateStore extends NoteHome {
 
 /** Minutes with at least so many failed polls are counted. */
 export const FAILURES_COUNTED = [1, 2, 3, 4, 5] as const;
+
+/** What a day ago was lost is no news. */
+export function lostAtMs(store: Pick<StateStore, "lostAtMs"> | undefined, nowMs: number): number | undefined {
+  const atMs = store?.lostAtMs;
+  return atMs !== undefined && Math.abs(nowMs - atMs) < DAY_MS ? atMs : undefined;
+}

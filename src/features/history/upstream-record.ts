@@ -4,6 +4,12 @@ import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
 import type { History } from "./history.ts";
 import { WatchedTime } from "./watched.ts";
 
+declare module "../../kernel/metrics/snapshot.ts" {
+  interface Running {
+    readonly recordOf?: (upstream: string) => UpstreamRecord | undefined;
+  }
+}
+
 /** Tells at once, or later, the poll with the outcome that counts. */
 export type Judge = (poll: Poll, judged: (poll: Poll) => void) => void;
 

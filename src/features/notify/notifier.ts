@@ -1,5 +1,5 @@
 import type { Receiver } from "./receiver.ts";
-import type { ReceiverSnapshot } from "../../kernel/metrics/snapshot.ts";
+import type { ReceiverSnapshot } from "./metrics.ts";
 import type { Condition } from "./plan/alert.ts";
 import { KnownAlerts } from "./plan/known-alerts.ts";
 import type { Scene } from "./plan/plan.ts";

@@ -3,7 +3,7 @@ import { ENDS_SOON_MS } from "../values/credit.ts";
 import { type Config, DEFAULT_TLS } from "../../kernel/config/config.ts";
 import type { Receiver } from "./receiver.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
-import type { StateStore } from "../history/state.ts";
+import { lostAtMs, type StateStore } from "../history/state.ts";
 import type { Condition } from "./plan/alert.ts";
 import type { Remembered } from "./plan/transitions.ts";
 import type { Status } from "../status/status.ts";
@@ -17,7 +17,7 @@ import type { ReceiverRequest } from "./receivers/kind.ts";
 import { KINDS } from "./receivers/kinds.ts";
 import type { AppPolling } from "../../app/polling.ts";
 import { openKey, openTransport, type TransportParts } from "../../app/probes.ts";
-import { lostAtMs, type ViewSources } from "../../app/views.ts";
+import type { ViewSources } from "../../app/views.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
 
@@ -243,7 +243,7 @@ export class AppNotify {
       const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
       conditions.push({ kind: "config_refused", says });
     }
-    const sinceMs = lostAtMs(store, clock);
+    const sinceMs = lostAtMs(store, clock.wallNow());
     if (sinceMs !== undefined) {
       const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
       conditions.push({ kind: "state_lost", says, sinceMs });

@@ -3,7 +3,6 @@ import type { QuotaName } from "../values/credit.ts";
 import { capOf } from "../../kernel/config/part.ts";
 import { amountText } from "../status/credit-sentence.ts";
 import { humanDuration } from "../../kernel/time/humanize.ts";
-import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { BudgetStatus } from "../status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
 import { amount, percent, percentOf } from "./wording.ts";
@@ -61,7 +60,14 @@ function rateGauge(
   </div>`;
 }
 
-function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: QuotaSnapshot): Markup {
+function quotaGauge({
+  limit,
+  used,
+  unconfirmed,
+  forecast,
+  perMs,
+  currency,
+}: NonNullable<BudgetStatus["quota"]>): Markup {
   const told = (of: number): string => amountText(of, currency);
   const [taken, most, needed] = [used, limit, forecast].map(told);
   const tooMuch = forecast > limit ? ": it will not last" : "";

@@ -1,5 +1,5 @@
 import { type Burn, type BurnWindow, worstBurn } from "../values/credit.ts";
-import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
+import type { QuotaSnapshot } from "../quota/standing.ts";
 import { inThousands } from "../../kernel/text/thousands.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
 import { humanDuration } from "../../kernel/time/humanize.ts";

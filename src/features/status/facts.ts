@@ -2,7 +2,7 @@ import { worstBurn } from "../values/credit.ts";
 import type { Upstream } from "../../kernel/config/config.ts";
 import type { Value } from "../values/config.ts";
 import { SKIP_CAUSES } from "../../kernel/exchange/outcome.ts";
-import type { ValueSnapshot } from "../../kernel/metrics/snapshot.ts";
+import type { ValueSnapshot } from "../values/values.ts";
 import type { Health } from "../../kernel/poll/health.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
 import { creditSentence } from "./credit-sentence.ts";

@@ -9,7 +9,7 @@ import type { Burn, QuotaForecast, ValuePoint } from "../values/credit.ts";
 import type { Announcement } from "../announcements/announcement.ts";
 import type { BudgetState } from "../../kernel/budget/ledger.ts";
 import type { KnownLimit } from "../hints/learned-windows.ts";
-import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
+import type { QuotaSnapshot } from "../quota/standing.ts";
 import type { Incident } from "../history/incidents.ts";
 import type { PollStatus, SkipCount } from "../history/kept-poll.ts";
 import type { AvailabilityWindow, Missed } from "../history/availability.ts";

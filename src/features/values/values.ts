@@ -8,6 +8,7 @@ import { valueAt } from "../../kernel/exchange/json-pointer.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
+import type { Burn } from "./credit.ts";
 
 /** A credit is only spent, and now and then refilled. */
 export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };
@@ -22,6 +23,19 @@ export type UnreadableValue = {
 export type SeenValues = {
   readonly values: readonly SeenValue[];
   readonly unreadable: readonly UnreadableValue[];
+};
+
+/** One value that the answers tell. All unknown once it was not seen for long. */
+export type ValueSnapshot = {
+  readonly value: number | undefined;
+  /** Wall clock. */
+  readonly seenAtMs: number | undefined;
+  /** Whether the answers have a number at its place; undefined while none has come for long. */
+  readonly isReadable: boolean | undefined;
+  /** What stands there instead, if anything. No metric has it. */
+  readonly found?: string | undefined;
+  /** Of a credit; in the order of BURN_WINDOWS. */
+  readonly burns: readonly Burn[];
 };
 
 export const VALUES: Reader<SeenValues> = reader("values", ({ answer, outcome }) => {

@@ -1,6 +1,12 @@
 /** What a client accepts, and how much it likes it (RFC 9110, 12.4.2 and 12.5). */
 
-import { FORMATS, type OfferedFormat } from "../../exposition/formats.ts";
+/** One of those in which something can be answered. */
+export type MediaType = {
+  readonly mediaType: string;
+  /** Those that tell it from another. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly isText: boolean;
+};
 
 type Item = {
   readonly name: string;
@@ -40,13 +46,13 @@ export function codingFor(acceptEncoding: string | undefined): Coding {
 /** Our names are the same in these; with `dots` they would not be. */
 const ESCAPINGS: ReadonlySet<string> = new Set(["allow-utf-8", "underscores", "values"]);
 
-/** The format that the client likes best, and the type to answer with. Who accepts none of ours gets the first. */
-export function formatFor(accept: string | undefined): {
-  readonly format: OfferedFormat;
-  readonly type: string;
-} {
+/** The format that the client likes best, and the type to answer with. Who accepts none of these gets the first. */
+export function formatFor<Offered extends MediaType>(
+  accept: string | undefined,
+  formats: readonly [Offered, ...Offered[]],
+): { readonly format: Offered; readonly type: string } {
   const items = itemsOf(accept);
-  const liked = FORMATS.flatMap((format) => {
+  const liked = formats.flatMap((format) => {
     const item = mostSpecific(items, format);
     return item === undefined || item.weight === 0 ? [] : [{ format, item }];
   });
@@ -54,7 +60,7 @@ export function formatFor(accept: string | undefined): {
   const [best] = liked.toSorted(
     (a, b) => b.item.weight - a.item.weight || specificity(b.item) - specificity(a.item),
   );
-  const { format, item } = best ?? { format: FORMATS[0], item: undefined };
+  const { format, item } = best ?? { format: formats[0], item: undefined };
   const escaping = item?.parameters.get("escaping") ?? "";
   return {
     format,
@@ -67,7 +73,7 @@ export function formatFor(accept: string | undefined): {
   };
 }
 
-function mostSpecific(items: readonly Item[], format: OfferedFormat): Item | undefined {
+function mostSpecific(items: readonly Item[], format: MediaType): Item | undefined {
   return items
     .filter((item) => allows(item, format))
     .toSorted((a, b) => specificity(b) - specificity(a) || b.weight - a.weight)[0];
@@ -76,7 +82,7 @@ function mostSpecific(items: readonly Item[], format: OfferedFormat): Item | und
 /** These parameters do not tell one format from another. */
 const INDIFFERENT: ReadonlySet<string> = new Set(["charset", "escaping"]);
 
-function allows({ name, parameters }: Item, { mediaType, parameters: ours }: OfferedFormat): boolean {
+function allows({ name, parameters }: Item, { mediaType, parameters: ours }: MediaType): boolean {
   const [type = ""] = mediaType.split("/");
   if (name !== mediaType && name !== `${type}/*` && name !== "*/*") return false;
   return parameters

@@ -1,4 +1,3 @@
-import type { Format } from "../../kernel/metrics/sample.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import {
   type Guard,
@@ -9,7 +8,7 @@ import {
 } from "../guards/guard.ts";
 import { percentDecoded } from "../../kernel/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
-import { formatFor } from "./accept.ts";
+import { formatFor, type MediaType } from "./accept.ts";
 import { Readers } from "./readers.ts";
 import { Answers, type Pieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
@@ -18,11 +17,12 @@ export type ReloadResult =
   | { readonly kind: "reloaded" }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
-export type MetricsSource = (format: Format) => Pieces | Promise<Pieces>;
+type Scraped = MediaType & { answer(): Pieces | Promise<Pieces> };
 
 /** Asked anew for each request: a reload may have changed them. */
 export type RoutesDeps = {
-  readonly metrics: MetricsSource;
+  /** What can be asked for. The first is for those who do not care. */
+  readonly metrics: readonly [Scraped, ...Scraped[]];
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
@@ -174,9 +174,9 @@ function metricsRoute(
       return refusal(`${maxScrapes} scrapes are already running`);
     scrapes += 1;
     whenResponseEnds(request, () => (scrapes -= 1));
-    const { format, type } = formatFor(request.header("accept"));
+    const { format, type } = formatFor(request.header("accept"), deps.metrics);
     const answer = await answers.serve(request, type, async () => {
-      return { status: 200, type, pieces: await deps.metrics(format.format) };
+      return { status: 200, type, pieces: await format.answer() };
     });
     return { ...answer, headers: { ...answer.headers, Vary: "Accept, Accept-Encoding" } };
   };

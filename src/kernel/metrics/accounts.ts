@@ -1,13 +1,10 @@
-import { ADVICE } from "../../features/hints/fields/advice.ts";
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
-import type { ExpectedStatus } from "../config/config.ts";
+import type { ExpectedStatus, Upstream } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
-import { ANNOUNCEMENT, type Announcement } from "../../features/announcements/announcement.ts";
-import { COST } from "../../features/money/cost.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
-import { STREAM } from "../../features/streams/judging.ts";
+import { type Field, field } from "../text/field.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { type Exemplar, Histogram } from "./histogram.ts";
@@ -35,7 +32,7 @@ export const DURATION_BOUNDS: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25,
 export type Count<Word> = { readonly word: Word; count: number; readonly startedAtMs: number };
 
 /** A few of many words, in the order of their first time: most upstreams never see most of them. */
-class Tally<Word> {
+export class Tally<Word> {
   counts: readonly Count<Word>[] = [];
 
   add(word: Word, amount: number, startedAtMs: number): void {
@@ -65,6 +62,20 @@ class Tally<Word> {
   }
 }
 
+/** What a feature counts of an upstream. */
+export interface Counts {
+  judged(poll: Poll): void;
+}
+
+/** Opened for an upstream whose config asks for it. */
+export type Counter<Kept extends Counts = Counts> = Field<Kept> & {
+  readonly open: (upstream: Upstream, startedAtMs: number) => Kept | undefined;
+};
+
+export function counterOf<Kept extends Counts>(name: string, open: Counter<Kept>["open"]): Counter<Kept> {
+  return { ...field<Kept>(name), open };
+}
+
 type Sum = { count: number; sum: number };
 type Delay = { readonly endedAtMs: number; readonly seconds: number };
 
@@ -77,19 +88,14 @@ export class UpstreamAccounts implements Recorder {
   inFlight = 0;
   withinObjective = 0;
   readonly watchedMs = { ok: 0, failed: 0 };
-  malformedSignals = 0;
   lastPollAtMs: number | undefined;
   lastSuccessAtMs: number | undefined;
   #certificateExpiresAtMs: number | undefined;
-  deprecatedAtMs: number | undefined;
-  sunsetAtMs: number | undefined;
   readonly reasons: Tally<Reason> = new Tally();
   readonly skips: Tally<SkipCause> = new Tally();
   readonly responses: Tally<string> = new Tally();
-  /** Billionths, by currency. */
-  readonly spent: Tally<string> = new Tally();
-  #firstEvent: Histogram | undefined;
-  #longestGap: Histogram | undefined;
+  /** Those of features, by name. */
+  readonly counts: Record<string, Counts> = {};
   /** Those of ok are there from the start. */
   readonly durations: Partial<Record<Outcome, Histogram>>;
   /** A plain connection has no `tls`. */
@@ -137,6 +143,14 @@ export class UpstreamAccounts implements Recorder {
     }
   }
 
+  /** A reload may ask for more. What is counted goes on. */
+  count(upstream: Upstream, counters: readonly Counter[]): void {
+    for (const { name, open } of counters) {
+      const counts = this.counts[name] ?? open(upstream, this.startedAtMs);
+      if (counts !== undefined) this.counts[name] = counts;
+    }
+  }
+
   get totalPolls(): number {
     return this.delay.count;
   }
@@ -147,23 +161,9 @@ export class UpstreamAccounts implements Recorder {
     return this.responses.with([...codes], this.startedAtMs);
   }
 
-  /** By currency. That of the config is there before anything was spent. */
-  spentIn(currency: string | undefined): readonly Count<string>[] {
-    return this.spent.with(currency === undefined ? [] : [currency], this.startedAtMs);
-  }
-
   /** Undefined for plain HTTP: a reload may have led there, and what was seen before would expire for ever. */
   certificateExpiresAtMs(url: string): number | undefined {
     return url.startsWith("http:") ? undefined : this.#certificateExpiresAtMs;
-  }
-
-  /** There once it is asked for: most upstreams send no streams. */
-  get firstEvent(): Histogram {
-    return (this.#firstEvent ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
-  }
-
-  get longestGap(): Histogram {
-    return (this.#longestGap ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
   }
 
   /** Of the last minute, or of the last poll if none ended since. */
@@ -177,38 +177,20 @@ export class UpstreamAccounts implements Recorder {
   }
 
   #judged(poll: Poll): void {
-    const { outcome, endedAtMs, sentAtMs, head, said } = poll;
+    const { outcome, endedAtMs, sentAtMs, head } = poll;
     this.inFlight -= 1;
     const duration = (this.durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);
     duration.observe(seconds, exemplarOf(this.#upstream, poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
-    const cost = COST.of(said);
-    if (cost !== undefined && cost.units > 0) this.spent.add(cost.currency, cost.units, sentAtMs);
     this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs) });
     this.#addPhases(poll.phasesMs);
-    const { firstEventMs, longestGapMs } = STREAM.of(said) ?? {};
-    if (outcome.kind !== "ours" && firstEventMs !== undefined) {
-      this.firstEvent.observe(elapsedSeconds(firstEventMs));
-      if (longestGapMs !== undefined) this.longestGap.observe(elapsedSeconds(longestGapMs));
-    }
     if (poll.withinObjective) this.withinObjective += 1;
     if (outcome.kind === "ok") this.lastSuccessAtMs = endedAtMs;
-    this.malformedSignals += ADVICE.of(said)?.malformed ?? 0;
     // A reused connection shows no certificate: the last one still holds.
     this.#certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.#certificateExpiresAtMs;
-    const announcement = ANNOUNCEMENT.of(said);
-    if (announcement !== undefined || outcome.kind === "ok") this.#announced(announcement, endedAtMs);
-  }
-
-  /** A refusal may leave it out: only an ok answer without it takes it back. */
-  #announced(announcement: Announcement | undefined, atMs: number): void {
-    const { isDeprecated = false, deprecatedAtMs, sunsetAtMs } = announcement ?? {};
-    // Said without a date: since we first heard it.
-    const heardAtMs = isDeprecated ? (this.deprecatedAtMs ?? atMs) : undefined;
-    this.deprecatedAtMs = deprecatedAtMs ?? heardAtMs;
-    this.sunsetAtMs = sunsetAtMs;
+    for (const name in this.counts) this.counts[name]?.judged(poll);
   }
 
   /** In the place of all that are no longer than it, or seem to end later, as the clock was set back. */
@@ -236,7 +218,7 @@ function addTo(all: Sum, seconds: number): void {
 }
 
 /** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */
-function elapsedSeconds(durationMs: number): number {
+export function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
 }
 

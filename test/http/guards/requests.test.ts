@@ -4,6 +4,7 @@ import type { RunningServer, StartOptions } from "../../../src/http/server/serve
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
 import { openServer } from "../open-server.ts";
+import { formats } from "../../../src/exposition/formats.ts";
 
 /** A server that could be reloaded, and must not be by anything here. */
 async function start(
@@ -214,10 +215,10 @@ describe("requests without waiting for answers", () => {
   test("by the thousand cut the connection off, and make but a few answers", async () => {
     let renders = 0;
     const server = await start({
-      metrics: () => {
+      metrics: formats(() => {
         renders += 1;
         return ["a 1\n"];
-      },
+      }),
     });
     const clients = await Promise.all(Array.from({ length: 5 }, () => connectRaw(server.url)));
     for (const client of clients) client.send(aRequest("/metrics").repeat(5_000));
@@ -252,10 +253,10 @@ describe("answers that many ask for at once", () => {
     const made: number[] = [];
     const deps = sampleRoutesDeps();
     const counted = sampleRoutesDeps({
-      metrics: (format) => {
+      metrics: formats(() => {
         made.push(turn());
-        return deps.metrics(format);
-      },
+        return ["a 1\n"];
+      }),
       status: () => {
         made.push(turn());
         return deps.status();
@@ -282,10 +283,10 @@ describe("answers that many ask for at once", () => {
   test("are not made for those who have gone meanwhile", async () => {
     let renders = 0;
     const server = await start({
-      metrics: () => {
+      metrics: formats(() => {
         renders += 1;
         return ["a 1\n"];
-      },
+      }),
     });
     const clients = await Promise.all(Array.from({ length: 50 }, () => connectRaw(server.url)));
     for (const client of clients) {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { codingFor, formatFor } from "../../../src/http/routes/accept.ts";
+import { formats } from "../../../src/exposition/formats.ts";
 
 describe("of codings,", () => {
   test.each([
@@ -39,6 +40,7 @@ describe("of codings,", () => {
   ])("%s is answered plainly", (header) => expect(codingFor(header)).toBe("identity"));
 });
 
+const FORMATS = formats((format) => format);
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT_1 = "text/plain; version=1.0.0; charset=utf-8";
 const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -84,7 +86,7 @@ describe("of formats,", () => {
     ["a wildcard that weighs more", "*/*;q=0.9, application/openmetrics-text;q=0.1", TEXT],
     ["an escaping that would change our names", "text/plain;version=1.0.0;escaping=dots", TEXT_1],
     ["a weight that is none", "application/openmetrics-text;q=lots, text/plain;q=0.1", TEXT],
-  ])("%s", (_, header, type) => expect(formatFor(header).type).toBe(type));
+  ])("%s", (_, header, type) => expect(formatFor(header, FORMATS).type).toBe(type));
 
   /** The same choice, made in the plainest way: each format by all ranges, the most specific decides. */
   const range = fc.record({
@@ -132,7 +134,7 @@ describe("of formats,", () => {
         const likings = OURS.map((ours) => ({ ours, liking: liking(ours, ranges) }));
         const allowed = likings.filter(({ liking: [weight] }) => weight > 0);
         const [best] = allowed.toSorted((a, b) => b.liking[0] - a.liking[0] || b.liking[1] - a.liking[1]);
-        expect(formatFor(ranges.map(rangeText).join(", ")).type).toBe(best?.ours.type ?? TEXT);
+        expect(formatFor(ranges.map(rangeText).join(", "), FORMATS).type).toBe(best?.ours.type ?? TEXT);
       }),
       { numRuns: 400 },
     );
@@ -150,7 +152,7 @@ describe("of formats,", () => {
     );
     fc.assert(
       fc.property(fc.array(alphabet, { maxLength: 60 }), (parts) => {
-        const { type } = formatFor(parts.join(""));
+        const { type } = formatFor(parts.join(""), FORMATS);
         expect([TEXT, TEXT_1, OPEN_METRICS, PROTOBUF]).toContain(type);
       }),
       { numRuns: 400 },

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { MetricsSource } from "../../../src/http/routes/routes.ts";
+import type { Format } from "../../../src/exposition/format.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   samplePollStatus,
@@ -9,6 +9,7 @@ import {
   sampleUpstreamStatus,
   sampleRoutesDeps,
 } from "../../support/samples.ts";
+import { formats } from "../../../src/exposition/formats.ts";
 
 const PATHS = [
   "/",
@@ -105,7 +106,7 @@ describe("every answer", () => {
 
 describe("metrics", () => {
   test("are text 0.0.4 for whoever does not say, at once or promised", async () => {
-    for (const metrics of [() => ["a 1\n"], () => Promise.resolve(["a 1\n"])]) {
+    for (const metrics of [formats(() => ["a 1\n"]), formats(() => Promise.resolve(["a 1\n"]))]) {
       const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
       expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       expect(answer.headers.get("vary")).toBe("Accept, Accept-Encoding");
@@ -115,11 +116,11 @@ describe("metrics", () => {
 
   test("are made in the format that is asked for", async () => {
     const made: string[] = [];
-    const metrics: MetricsSource = (format) => {
+    const metrics = (format: Format): readonly Uint8Array[] => {
       made.push(format.constructor.name);
       return [format.end];
     };
-    const app = routesToAsk(sampleRoutesDeps({ metrics }));
+    const app = routesToAsk(sampleRoutesDeps({ metrics: formats(metrics) }));
     const answers = await Promise.all(
       ["application/openmetrics-text", "application/vnd.google.protobuf", "text/plain"].map((accept) =>
         app.request("/metrics", { headers: { Accept: accept } }),
@@ -139,14 +140,14 @@ describe("metrics", () => {
     ["whole", () => [text]],
     ["piece by piece", () => text.split(/(?<=\n)/)],
   ])("come in gzip or zstd where asked for, and plain elsewhere, made %s", async (_, metrics) => {
-    const plain = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
+    const plain = await routesToAsk(sampleRoutesDeps({ metrics: formats(metrics) })).request("/metrics");
     expect(plain.headers.get("content-encoding")).toBeNull();
     expect(await plain.text()).toBe(text);
     for (const [coding, decode] of [
       ["gzip", gunzipSync],
       ["zstd", zstdDecompressSync],
     ] as const) {
-      const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics", {
+      const answer = await routesToAsk(sampleRoutesDeps({ metrics: formats(metrics) })).request("/metrics", {
         headers: { "Accept-Encoding": coding },
       });
       expect(answer.headers.get("content-encoding")).toBe(coding);

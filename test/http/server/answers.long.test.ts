@@ -5,6 +5,7 @@ import { eventually } from "../../support/eventually.ts";
 import { sampleStatus } from "../../support/samples.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
 import { openServer } from "../open-server.ts";
+import { formats } from "../../../src/exposition/formats.ts";
 
 /** Sends a request, and reads nothing. */
 async function ask(server: RunningServer, path: string, headers: readonly string[] = []): Promise<RawClient> {
@@ -48,7 +49,7 @@ test("whoever asks while others wait gets the answer that is made for all of the
 
 test("no answer is older than its request, however fast they come", async () => {
   let now = 0;
-  const server = await openServer({ metrics: () => [`now ${now}\n`] });
+  const server = await openServer({ metrics: formats(() => [`now ${now}\n`]) });
   const ask = async (): Promise<void> => {
     const askedAt = (now += 1);
     const answer = await (await fetch(`${server.url}/metrics`)).text();
@@ -65,7 +66,7 @@ test.each(["/metrics", "/api/v1/config"])(
   "answers that nobody reads take no more memory than is allowed, then it is 503, until they are gone: %s",
   async (path) => {
     const server = await openServer({
-      metrics: () => [LARGE],
+      metrics: formats(() => [LARGE]),
       config: () => LARGE,
       limits: { maxAnswerBytes: 2 * LARGE.length },
     });
@@ -88,10 +89,10 @@ test.each(["/metrics", "/api/v1/config"])(
 test("forty readers of one answer take the memory of one", async () => {
   let made = 0;
   const server = await openServer({
-    metrics: () => {
+    metrics: formats(() => {
       made += 1;
       return [LARGE];
-    },
+    }),
     limits: { maxAnswerBytes: 2 * LARGE.length },
   });
   const clients = await Promise.all(

@@ -12,6 +12,7 @@ import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts
 import { sampleRoutesDeps } from "../../support/samples.ts";
 import { eventually } from "../../support/eventually.ts";
 import { openServer } from "../open-server.ts";
+import { formats } from "../../../src/exposition/formats.ts";
 
 const warnings: string[] = [];
 
@@ -69,7 +70,7 @@ describe("the address", () => {
 
 describe("over a socket", () => {
   test("metrics come compressed, with their length, and HEAD has no body", async () => {
-    const { url } = await start({ metrics: () => [LARGE] });
+    const { url } = await start({ metrics: formats(() => [LARGE]) });
     const zipped = await fetch(`${url}/metrics`, { headers: { "Accept-Encoding": "gzip" } });
     expect(zipped.headers.get("content-encoding")).toBe("gzip");
     expect(Number(zipped.headers.get("content-length"))).toBeLessThan(LARGE.length / 10);
@@ -218,7 +219,7 @@ describe("a slow client", () => {
         return promise;
       },
     };
-    const server = await start({ metrics: () => [LARGE], limits, clock });
+    const server = await start({ metrics: formats(() => [LARGE]), limits, clock });
     const client = await raw(server);
     client.send(aRequest("/metrics"));
     await once(client.socket, "data");
@@ -278,7 +279,7 @@ describe("the number of connections", () => {
       asked.resolve();
       return gate.promise;
     };
-    const server = await start({ metrics, limits: { maxConnections: 5 } });
+    const server = await start({ metrics: formats(metrics), limits: { maxConnections: 5 } });
     const waiting = await raw(server);
     waiting.send(aRequest("/metrics"));
     await asked.promise;
@@ -305,7 +306,7 @@ describe("the number of connections", () => {
 
 describe("scrapes at once", () => {
   test("are bounded, and a reader that stopped reading still counts", async () => {
-    const server = await start({ metrics: () => [LARGE], limits: { maxScrapes: 3 } });
+    const server = await start({ metrics: formats(() => [LARGE]), limits: { maxScrapes: 3 } });
     const slow = await Promise.all(Array.from({ length: 3 }, () => raw(server)));
     for (const client of slow) {
       client.socket.pause();
@@ -327,7 +328,7 @@ describe("scrapes at once", () => {
   });
 
   test("are shared by address: whoever takes nothing of forty keeps nobody else out", async () => {
-    const server = await start({ metrics: () => [LARGE], limits: { maxScrapes: 3 } });
+    const server = await start({ metrics: formats(() => [LARGE]), limits: { maxScrapes: 3 } });
     const greedy = await Promise.all(
       Array.from({ length: 3 }, () => connectRaw(server.url, { localAddress: "127.0.0.2" })),
     );
@@ -356,7 +357,7 @@ describe("scrapes at once", () => {
       if (fails) throw new Error("test-failure");
       return [isLarge ? LARGE : "a 1\n"];
     };
-    const server = await start({ metrics, limits: { maxScrapes: 4 } });
+    const server = await start({ metrics: formats(metrics), limits: { maxScrapes: 4 } });
     const clients = await Promise.all(Array.from({ length: 4 }, () => raw(server)));
     for (const client of clients) {
       client.socket.pause();
@@ -422,7 +423,7 @@ describe("closing", () => {
       asked.resolve();
       return gate.promise;
     };
-    const server = await start({ metrics, limits: { closeGraceMs: 20_000 } });
+    const server = await start({ metrics: formats(metrics), limits: { closeGraceMs: 20_000 } });
     const idle = await raw(server);
     idle.send(aRequest("/-/healthy"));
     await idle.until(/healthy\n/);
@@ -446,7 +447,7 @@ describe("closing", () => {
       asked.resolve();
       return new Promise(() => {});
     };
-    const server = await start({ metrics, limits: { closeGraceMs: 50 } });
+    const server = await start({ metrics: formats(metrics), limits: { closeGraceMs: 50 } });
     const client = await raw(server);
     client.send(aRequest("/metrics"));
     await asked.promise;

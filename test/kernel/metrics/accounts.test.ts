@@ -1,16 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Announcement } from "../../../src/features/announcements/announcement.ts";
-import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
+import { outcomeOf } from "../../../src/kernel/exchange/outcome.ts";
 import { UpstreamAccounts } from "../../../src/kernel/metrics/accounts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
-import {
-  accountsOf,
-  POLL_ENDED_AT_MS,
-  sampleAnnouncement,
-  recordPoll,
-  samplePoll,
-} from "../../support/samples.ts";
+import { accountsOf, POLL_ENDED_AT_MS, recordPoll, samplePoll } from "../../support/samples.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
@@ -135,25 +128,6 @@ test("a certificate that was seen still stands after a poll that showed none", (
   accounts.record(SLOT_STARTED);
   recordPoll(accounts, samplePoll({ certificateExpiresAtMs: undefined }));
   expect(accounts.certificateExpiresAtMs("https://email.example")).toBe(1);
-});
-
-test("an announced end stands until an ok answer leaves it out", () => {
-  const accounts = new UpstreamAccounts("email", 0);
-  const polled = (
-    endedAtMs: number,
-    announcement?: Announcement,
-    outcome: PollOutcome = { kind: "ok", reason: "" },
-  ): void => recordPoll(accounts, samplePoll({ endedAtMs, said: { announcement }, outcome }));
-  polled(1_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
-  polled(2_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
-  expect(accounts.deprecatedAtMs).toBe(1_000);
-  polled(3_000, undefined, { kind: "failed", reason: "server_error" });
-  expect(accounts.sunsetAtMs).toBe(9_000);
-  polled(4_000);
-  expect(accounts.deprecatedAtMs).toBeUndefined();
-  expect(accounts.sunsetAtMs).toBeUndefined();
-  polled(5_000, sampleAnnouncement({ deprecatedAtMs: 7_000 }));
-  expect(accounts.deprecatedAtMs).toBe(7_000);
 });
 
 test("the longest delay is of the last minute, or of the last poll where none ended since", () => {

@@ -4,7 +4,7 @@ import type { Condition } from "../../../src/features/notify/plan/alert.ts";
 import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
-import type { ReceiverSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
+import type { ReceiverSnapshot } from "../../../src/features/notify/metrics.ts";
 import { Notifier } from "../../../src/features/notify/notifier.ts";
 import type { Delivery } from "../../../src/features/notify/receivers/answer.ts";
 import { sampleStatus, sampleUpstreamStatus } from "../samples.ts";

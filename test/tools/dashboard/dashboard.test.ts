@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
-import { METRICS } from "../../../src/kernel/metrics/catalogue.ts";
+import { CATALOGUE } from "../../../tools/docs-metrics.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { dashboardText } from "../../../tools/dashboard/dashboard.ts";
 import { ruleGroups } from "../../../tools/rules/rules.ts";
@@ -120,7 +120,7 @@ describe("the dashboard", () => {
 
   test("reads only metrics that exist", () => {
     const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
-    const shown = METRICS.flatMap(({ name, type }) =>
+    const shown = CATALOGUE.flatMap(({ name, type }) =>
       type === "histogram" || type === "summary"
         ? ["_bucket", "_sum", "_count", ""].map((suffix) => `${name}${suffix}`)
         : [name],

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { METRICS } from "../../../src/kernel/metrics/catalogue.ts";
+import { CATALOGUE } from "../../../tools/docs-metrics.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { ruleGroups } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
@@ -33,7 +33,7 @@ const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.rec
 
 /** What the catalogue knows, with the endings that a histogram and a summary have. */
 function isShown(metric: string): boolean {
-  return METRICS.some(
+  return CATALOGUE.some(
     ({ name, type }) =>
       metric === name ||
       (["histogram", "summary"].includes(type) && metric.replace(/_(?:bucket|sum|count)$/, "") === name),

@@ -1,7 +1,20 @@
-import type { QuotaKey } from "../quota/quota.ts";
-import type { Quotas } from "../quota/quotas.ts";
+import type { QuotaKey } from "./quota.ts";
+import type { Quotas } from "./quotas.ts";
 import { UNITS_OF_MONEY } from "../money/price.ts";
-import type { QuotaSnapshot } from "../../kernel/metrics/snapshot.ts";
+
+/** In whole currencies where it has one, else in requests. */
+export type QuotaSnapshot = {
+  readonly limit: number;
+  readonly perMs: number;
+  readonly used: number;
+  /** Those of them that were in flight when Pacewatch was killed: they may have been sent, or not. */
+  readonly unconfirmed: number;
+  /** What the schedules need in one period. */
+  readonly forecast: number;
+  readonly currency?: string;
+  /** Too little is left for one more poll of the dearest until then. Wall clock; absent while there is enough. */
+  readonly noRoomUntilMs?: number;
+};
 
 /** How this process counts one quota; undefined where there is none. */
 export function quotaStanding(
