@@ -1,18 +1,20 @@
 import type { Logger } from "../features/log/logger.ts";
-import type { Note } from "../features/quota/journal.ts";
 import { JournaledLedger } from "../features/quota/journaled-ledger.ts";
 import { LocalLedger } from "../kernel/budget/local-ledger.ts";
-import { UpstreamPauses } from "../kernel/budget/pauses.ts";
+import { PAUSES, UpstreamPauses } from "../kernel/budget/pauses.ts";
+import { allUsed, quotaNotes, quotasIn } from "../features/quota/quota.ts";
 import { Quotas } from "../features/quota/quotas.ts";
-import { NOTHING_HELD } from "../features/hints/record.ts";
+import { HELD, heldNote, NOTHING_HELD } from "../features/hints/record.ts";
+import { type Note, notesOf } from "../kernel/text/notes.ts";
+import { seenIn, seenNote } from "../features/history/incidents.ts";
+import { rememberedIn } from "../features/notify/plan/transitions.ts";
 import type { Config } from "../kernel/config/config.ts";
 import type { Opened } from "../kernel/config/opened.ts";
-import { joined, readFacts, withAllUsed } from "../features/history/handover.ts";
-import { NOTHING_STANDING, type Standing, type StateStore } from "../features/history/state.ts";
+import type { StateStore } from "../features/history/state.ts";
 import type { Reign } from "../features/fleet/lead/reign.ts";
 import type { Status } from "../features/status/status.ts";
 import type { Notifier } from "../features/notify/notifier.ts";
-import { HandoverHome } from "../features/fleet/handover.ts";
+import { HandoverHome, leftIn } from "../features/fleet/handover.ts";
 import { AppNotify } from "../features/notify/notify.ts";
 import { AppPolling } from "./polling.ts";
 import type { TransportParts } from "./probes.ts";
@@ -51,29 +53,38 @@ export function createLife(config: Config, parts: LifeParts): Life {
   const ended = new AbortController();
   stack.defer(() => store?.close());
   const facts = reign?.found.kind === "notes" ? reign.found.facts : undefined;
-  const left = readFacts(facts, clock.wallNow());
-  const standing = standingOf(store, left, reign, clock.wallNow(), log);
+  const left = leftIn(facts, clock.wallNow());
+  const kept = [{ notes: store?.notes ?? [] }, ...(left === undefined ? [] : [left])];
+  const isLoss = isLossOf(reign);
+  if (isLoss)
+    log.warn({}, "the notes of the leader before are lost: what is not known of quotas counts as used");
+  const counted = quotasIn(kept);
+  const known = isLoss || store?.isLoss === true ? allUsed(counted, clock.wallNow()) : counted;
+  const held = notesOf(HELD, kept);
 
-  const quotas = new Quotas(clock, standing.quotas);
-  const pauses = new UpstreamPauses(clock, standing.pauses, (upstream, record) => {
-    store?.keepPause(upstream, record);
+  const quotas = new Quotas(clock, known);
+  const pauses = new UpstreamPauses(clock, notesOf(PAUSES, kept), (note) => {
+    void store?.write([note]);
     void handover?.write();
   });
-  const ledger = new LocalLedger(config, clock, quotas, standing.budgets, reign);
+  const ledger = new LocalLedger(config, clock, quotas, held, reign);
   // Each is made of the others: nothing is read before the first poll.
-  const read = (): Standing => ({
-    quotas: quotas.kept,
-    budgets: new Map(reload.config.budgets.map(({ name }) => [name, ledger.record(name) ?? NOTHING_HELD])),
-    pauses: pauses.records,
-    notifications: notify.notifier.remembered,
-  });
+  const read = (): readonly Note[] => [
+    ...quotas.notes,
+    ...reload.config.budgets.map(({ name }) => heldNote(name, ledger.record(name) ?? NOTHING_HELD)),
+    ...pauses.notes,
+    ...notify.notifier.notes,
+  ];
   const handover =
     reign &&
     new HandoverHome({
       reign,
       clock,
       log,
-      read: () => ({ ...read(), seen: polling.seen }),
+      read: () => [
+        ...read().filter(({ json }) => json !== NOTHING_HELD),
+        ...[...polling.seen].map(([upstream, seen]) => seenNote(upstream, seen)),
+      ],
       ended: ended.signal,
     });
   const homes = [store, handover].filter((home) => home !== undefined);
@@ -85,14 +96,11 @@ export function createLife(config: Config, parts: LifeParts): Life {
   });
   const notify = new AppNotify(config, {
     ...parts,
-    kept: {
-      keepNotified: (notified) => {
-        store?.keepNotified(notified);
-        handover?.told();
-      },
-      keepReceiver: (receiver, sinceMs) => store?.keepReceiver(receiver, sinceMs),
+    keep: (note) => {
+      void store?.write([note]);
+      handover?.told();
     },
-    before: standing.notifications,
+    before: rememberedIn(kept),
     maySend: () => reign?.maySend() !== false,
   });
   // What the last poll led to may still be told.
@@ -103,7 +111,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     quotas,
     pauses,
     notifier: notify.notifier,
-    before: left,
+    before: left && { atMs: left.atMs, seen: seenIn([left]) },
     looksOf: (upstream) => reload.proof.looksAgain.get(upstream) ?? 0,
     stopping: ended.signal,
   });
@@ -128,7 +136,10 @@ export function createLife(config: Config, parts: LifeParts): Life {
         polling.apply(config, opened.what);
       } else {
         // What another process counted is to survive here too.
-        void store?.write(notesOf(standing));
+        void store?.write([
+          ...quotaNotes(known),
+          ...[...held].map(([budget, record]) => heldNote(budget, record)),
+        ]);
         await polling.begin();
       }
       notify.start({ reload, polling, store, status });
@@ -147,23 +158,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
   };
 }
 
-function standingOf(
-  store: StateStore | undefined,
-  left: Standing | undefined,
-  reign: Reign | undefined,
-  wallMs: number,
-  log: Logger,
-): Standing {
-  const own = store?.standing ?? NOTHING_STANDING;
-  if (left !== undefined) return joined(own, left);
-  if (reign?.found.kind !== "none" || !reign.found.isLoss) return own;
-  log.warn({}, "the notes of the leader before are lost: what is not known of quotas counts as used");
-  return withAllUsed(own, wallMs);
-}
-
-function notesOf({ quotas, budgets }: Standing): readonly Note[] {
-  return [
-    ...quotas.rows.map((row): Note => ({ kind: "quota", row })),
-    ...[...budgets].map(([budget, record]): Note => ({ kind: "budget", budget, record })),
-  ];
+/** There was a leader, and its notes should be there. */
+function isLossOf(reign: Reign | undefined): boolean {
+  return reign?.found.kind === "none" && reign.found.isLoss;
 }

@@ -1,5 +1,6 @@
 import { headerOf } from "../features/state/place.ts";
-import { windowsInFile } from "../features/state/reading.ts";
+import { windowsIn } from "../features/hints/record.ts";
+import { notesBeside } from "../features/state/reading.ts";
 import type { Config } from "../kernel/config/config.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
 import { UNREADABLE } from "../platform/mark.ts";
@@ -121,7 +122,7 @@ function stateFaults({ state }: Config, file: string): readonly Fault[] {
 function learnedIn({ state }: Config): CheckReport["learned"] {
   if (state === undefined) return {};
   return Object.fromEntries(
-    [...windowsInFile(state.path)].flatMap(([budget, windows]) => {
+    [...windowsIn(notesBeside(state.path))].flatMap(([budget, windows]) => {
       const sentences = windows.filter(({ from }) => from !== "policy").map(learnedSentence);
       return sentences.length === 0 ? [] : [[budget, sentences] as const];
     }),

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../platform/clock.ts";
 import { openStateStore } from "../features/state/store.ts";
-import { windowsInFile } from "../features/state/reading.ts";
+import { notesBeside } from "../features/state/reading.ts";
 import { KnownKeys } from "../transport/secrets/known-keys.ts";
 import { NameResolver } from "../transport/dns/name-resolver.ts";
 import { judgingOf } from "../app/judging.ts";
@@ -11,7 +11,8 @@ import { AppTokens } from "../features/auth/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../kernel/config/config.ts";
 import { partName } from "../kernel/config/part.ts";
-import type { NoteHome } from "../features/quota/journal.ts";
+import type { NoteHome } from "../kernel/text/notes.ts";
+import { HOURS, allUsed, quotasIn } from "../features/quota/quota.ts";
 import { LocalLedger } from "../kernel/budget/local-ledger.ts";
 import { ADVICE, type Advice } from "../features/hints/fields/advice.ts";
 import { concernOf, drawsOn } from "../features/hints/concern.ts";
@@ -25,7 +26,7 @@ import { STREAM } from "../features/streams/judging.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
 import type { Lease, Ledger } from "../kernel/budget/ledger.ts";
 import { JournaledLedger } from "../features/quota/journaled-ledger.ts";
-import { type BudgetRecord, NOTHING_HELD } from "../features/hints/record.ts";
+import { type BudgetRecord, NOTHING_HELD, windowsIn } from "../features/hints/record.ts";
 import { Quotas } from "../features/quota/quotas.ts";
 import { formatMoney, mostOf } from "../features/money/price.ts";
 import type { StateStore } from "../features/history/state.ts";
@@ -78,7 +79,10 @@ export async function probe(command: ProbeCommand): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const store = await openCounts(config, log);
   stack.defer(() => store?.close());
-  const own = new LocalLedger(config, clock, new Quotas(clock, store?.standing.quotas), besideDaemon(config));
+  const kept = quotasIn([{ notes: store?.notes ?? [] }]);
+  const quotas = new Quotas(clock, store?.isLoss === true ? allUsed(kept, clock.wallNow()) : kept);
+  store?.readAfterTrouble(() => quotas.notes);
+  const own = new LocalLedger(config, clock, quotas, besideDaemon(config));
   const journaled = store && new JournaledLedger(own, [countsOnly(store)], clock);
   stack.defer(async () => void (await journaled?.written()));
   const ledger = journaled ?? own;
@@ -90,7 +94,7 @@ export async function probe(command: ProbeCommand): Promise<number> {
   stack.defer(() => closeProbes(probes));
   for (const { fault } of unopened) err(fault);
   if (unopened.length > 0) return 1;
-  const windows = config.state === undefined ? new Map() : windowsInFile(config.state.path);
+  const windows = config.state === undefined ? new Map() : windowsIn(notesBeside(config.state.path));
   const polls = upstreams.map(async (upstream): Promise<Result | undefined> => {
     const found = probes.get(upstream.name);
     if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
@@ -130,7 +134,7 @@ function besideDaemon({ budgets }: Config): ReadonlyMap<string, BudgetRecord> {
 
 /** What the daemon learned of its budgets stays as it left it. */
 function countsOnly(store: StateStore): NoteHome {
-  return { write: (notes) => store.write(notes.filter(({ kind }) => kind === "quota")) };
+  return { write: (notes) => store.write(notes.filter(({ kind }) => kind === HOURS.name)) };
 }
 
 function faultsOf(

@@ -83,7 +83,7 @@ function opened({
   const before = seen && { atMs: nowMs - 5_000, seen: new Map(Object.entries(seen(nowMs))) };
   const quotas = new Quotas(clock);
   const ledger = new LocalLedger(config, clock, quotas);
-  const pauses = new UpstreamPauses(clock, undefined, (name) => void told.push([name, "paused"]));
+  const pauses = new UpstreamPauses(clock, undefined, ({ key }) => void told.push([key, "paused"]));
   const polling = new AppPolling(config, {
     environment,
     keys: new KnownKeys([]),

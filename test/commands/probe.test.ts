@@ -1,3 +1,4 @@
+import { quotasKept } from "../support/kept-quotas.ts";
 import { opened } from "../support/opened.ts";
 import { createServer } from "node:http";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { systemClock } from "../../src/platform/clock.ts";
 import { openStateStore } from "../../src/features/state/store.ts";
-import { NOTHING_HELD } from "../../src/features/hints/record.ts";
+import { heldNote, NOTHING_HELD } from "../../src/features/hints/record.ts";
 import type { StateStore } from "../../src/features/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
 import { adviceIn } from "../../src/features/hints/advice-in.ts";
@@ -168,7 +169,7 @@ test("counts against a quota and a spend in the state file, and sends nothing th
   expect(second.err).toContain('email: not polled, as budget "email" has too little left to use');
   expect(upstream.requests).toBe(before + 1);
   const store = await openState();
-  expect(store.standing.quotas.rows).toMatchObject([
+  expect(quotasKept(store).rows).toMatchObject([
     { budget: "email", of: "money", requests: 2_000_000, unconfirmed: 0 },
     { budget: "email", of: "requests", requests: 1, unconfirmed: 0 },
   ]);
@@ -194,7 +195,7 @@ test("a limit whose window the daemon has learned is told with it, from the stat
   const learned = { key: `${family?.key} `, limit: 60, perMs: 60_000, from: "resets" } as const;
   const store = await openState();
   const record = { ...NOTHING_HELD, windows: [learned] };
-  void store.write([{ kind: "budget", budget: "email", record }]);
+  void store.write([heldNote("email", record)]);
   await store.close();
   const { out } = await probing({ url: server.url, share: "50%\nstate: { path: state.db }" });
   expect(out).toContain("60 requests per 1m");

@@ -69,16 +69,7 @@ function life(): unknown {
   const config = sampleConfig({ upstreams: [upstream] });
   const file = { write: () => Promise.resolve(true) };
   const ledger = new JournaledLedger(new LocalLedger(config, clock), [file], clock);
-  const buffer = new StateBuffer({
-    polls: 1,
-    incidents: 1,
-    value_hours: 1,
-    quota_hours: 1,
-    lost_hours: 1,
-    budget_records: 1,
-    upstream_records: 1,
-    notifications: 1,
-  });
+  const buffer = new StateBuffer({ polls: 1, incidents: 1, value_hours: 1 });
   const history = new History(upstream.name, clock.wallNow());
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
   const record = new UpstreamRecord(history, [

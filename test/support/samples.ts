@@ -5,8 +5,8 @@ import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/kernel/poll
 import type { Advice } from "../../src/features/hints/fields/advice.ts";
 import type { AdvertisedLimit } from "../../src/features/hints/fields/limits.ts";
 import type { Price } from "../../src/features/money/price.ts";
-import type { QuotaRow } from "../../src/features/quota/quota.ts";
-import type { Note } from "../../src/features/quota/journal.ts";
+import { quotaNotes, type QuotaRow } from "../../src/features/quota/quota.ts";
+import type { Note } from "../../src/kernel/text/notes.ts";
 import type { Budget, Config, Upstream } from "../../src/kernel/config/config.ts";
 import type { LockRedis } from "../../src/features/fleet/config.ts";
 import type { Value } from "../../src/features/values/config.ts";
@@ -368,7 +368,9 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
 }
 
 export function sampleQuotaNote(changes: Partial<QuotaRow> = {}): Note {
-  return { kind: "quota", row: sampleQuotaRow(changes) };
+  const [note] = quotaNotes({ rows: [sampleQuotaRow(changes)], lostHours: [] });
+  if (note === undefined) throw new Error("a row makes a note");
+  return note;
 }
 
 /** All of them are confirmed. */

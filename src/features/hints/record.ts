@@ -1,5 +1,6 @@
 import type { Moment } from "../../kernel/time/moment.ts";
 import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
+import { type Left, type Note, type NoteKind, notesOf } from "../../kernel/text/notes.ts";
 import { count, listOf, number, objectOf, oneOf, optional, type Row, text } from "../../kernel/text/rows.ts";
 import { type LearnedWindow, LESSONS } from "./learned-windows.ts";
 
@@ -33,9 +34,6 @@ export type Held = {
  */
 export type BudgetRecord = Held & { readonly upstreams: readonly string[] };
 
-/** One upstream alone may be paused, whatever its budgets do. Wall clock. */
-export type PauseRecord = { readonly pausedUntilMs: number };
-
 const MOST_WINDOWS = 6;
 const LONGEST_KEY = 80;
 
@@ -49,6 +47,23 @@ export const NOTHING_HELD: BudgetRecord = {
   windows: [],
   upstreams: [],
 };
+
+/** By budget. */
+export const HELD: NoteKind<BudgetRecord> = {
+  name: "budget",
+  read: objectOf(recordIn),
+  merge: stricterOf,
+  later: laterBy,
+};
+
+export function heldNote(budget: string, record: BudgetRecord): Note {
+  return { kind: HELD.name, key: budget, json: record };
+}
+
+/** By budget: what was learned of it. */
+export function windowsIn(notes: Left["notes"]): ReadonlyMap<string, readonly LearnedWindow[]> {
+  return new Map([...notesOf(HELD, [{ notes }])].map(([budget, { windows }]) => [budget, windows]));
+}
 
 /**
  * Many upstreams say their limit in every answer, and each extends it a little. Its end is rounded up, so that the
@@ -98,7 +113,7 @@ export function heldOf(record: BudgetRecord, now: Moment, maxPauseMs: number): H
 }
 
 /** By the wall clock of another process, which shows so much more. What is over is 0. */
-export function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
+function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
   const later = (untilMs: number): number => (untilMs === 0 ? 0 : untilMs + byMs);
   const limit = (each: Lowered): Lowered => ({ ...each, untilMs: later(each.untilMs) });
   return {
@@ -111,8 +126,7 @@ export function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
   };
 }
 
-/** As another process wrote it. */
-export function recordIn(record: Row): BudgetRecord {
+function recordIn(record: Row): BudgetRecord {
   return {
     pausedUntilMs: record.get("pausedUntilMs", number),
     yieldUntilMs: record.get("yieldUntilMs", number),
@@ -140,5 +154,20 @@ function windowOf(window: Row): LearnedWindow {
     limit: window.get("limit", optional(number)),
     perMs: Math.max(1, window.get("perMs", number)),
     from: window.get("from", oneOf(LESSONS)),
+  };
+}
+
+function stricterOf(one: BudgetRecord, other: BudgetRecord): BudgetRecord {
+  const most = (of: (record: BudgetRecord) => number): number => Math.max(of(one), of(other));
+  return {
+    pausedUntilMs: most(({ pausedUntilMs }) => pausedUntilMs),
+    yieldUntilMs: most(({ yieldUntilMs }) => yieldUntilMs),
+    refusals: most(({ refusals }) => refusals),
+    refusedUntilMs: most(({ refusedUntilMs }) => refusedUntilMs),
+    lowered: [...one.lowered, ...other.lowered],
+    untold:
+      (one.untold?.requests ?? Infinity) < (other.untold?.requests ?? Infinity) ? one.untold : other.untold,
+    windows: [...new Map([...one.windows, ...other.windows].map((window) => [window.key, window])).values()],
+    upstreams: [...new Set([...one.upstreams, ...other.upstreams])],
   };
 }

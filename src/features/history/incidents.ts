@@ -1,5 +1,12 @@
-import { type HealthChange, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../../kernel/poll/health.ts";
+import {
+  HEALTH_STATES,
+  type HealthChange,
+  type HealthState,
+  SLOTS_UNTIL_UNKNOWN,
+} from "../../kernel/poll/health.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
+import { type Left, type Note, type NoteKind, notesOf } from "../../kernel/text/notes.ts";
+import { count, flag, number, objectOf, oneOf, optional, type Row, text } from "../../kernel/text/rows.ts";
 import { HOUR_MS } from "../../kernel/time/duration.ts";
 import type { PollStatus } from "./kept-poll.ts";
 
@@ -55,6 +62,42 @@ export type SeenBefore = {
   /** The one that is open. */
   readonly incident?: Pick<Incident, "state" | "reason" | "startedAtMs" | "polls"> | undefined;
 };
+
+/** By upstream. Only a register has them: the state file has its polls and incidents. */
+const SEEN: NoteKind<SeenBefore> = {
+  name: "upstream",
+  read: objectOf(seenBeforeIn),
+  merge: (_, other) => other,
+};
+
+export function seenIn(homes: readonly Left[]): ReadonlyMap<string, SeenBefore> {
+  return notesOf(SEEN, homes);
+}
+
+export function seenNote(upstream: string, seen: SeenBefore): Note {
+  return { kind: SEEN.name, key: upstream, json: seen };
+}
+
+function seenBeforeIn(row: Row): SeenBefore {
+  return {
+    state: row.get("state", oneOf(HEALTH_STATES)),
+    isUp: row.get("isUp", optional(flag)),
+    sinceMs: row.get("sinceMs", optional(number)),
+    lastPollAtMs: row.get("lastPollAtMs", optional(number)),
+    knownUntilMs: row.get("knownUntilMs", number),
+    incident: row.get(
+      "incident",
+      optional(
+        objectOf((incident) => ({
+          state: incident.get("state", oneOf(HEALTH_STATES)),
+          reason: incident.get("reason", text),
+          startedAtMs: incident.get("startedAtMs", number),
+          polls: incident.get("polls", count),
+        })),
+      ),
+    ),
+  };
+}
 
 /** Undefined where what is left of that process does not tell: its last poll has failed, and nobody has confirmed it. */
 export function seenLast(

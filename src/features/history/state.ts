@@ -2,11 +2,7 @@
 
 import type { Cost } from "../money/price.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
-import type { NoteHome } from "../quota/journal.ts";
-import type { KeepPause } from "../../kernel/budget/pauses.ts";
-import type { BudgetRecord, PauseRecord } from "../hints/record.ts";
-import { type KeptQuotas, NOTHING_KEPT } from "../quota/quota.ts";
-import type { Notified, Remembered } from "../notify/plan/transitions.ts";
+import type { Note, NoteHome } from "../../kernel/text/notes.ts";
 import type { Columns, CountedBucket } from "./timeline.ts";
 import type { ValuePoint } from "../values/credit.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
@@ -44,21 +40,6 @@ export type SavedHistory = {
   readonly values: { newest(name: string): ValuePoint | undefined };
 };
 
-/** All rows that the file must hold, whatever was written before. */
-export type Standing = {
-  readonly quotas: KeptQuotas;
-  readonly budgets: ReadonlyMap<string, BudgetRecord>;
-  readonly pauses: ReadonlyMap<string, PauseRecord>;
-  readonly notifications: Remembered;
-};
-
-export const NOTHING_STANDING: Standing = {
-  quotas: NOTHING_KEPT,
-  budgets: new Map(),
-  pauses: new Map(),
-  notifications: { since: new Map(), notified: [] },
-};
-
 /** Of one upstream, at most of a day, or of 90 in columns of a day. */
 export type ColumnsQuestion = {
   readonly upstream: string;
@@ -77,18 +58,16 @@ export interface StateStore extends NoteHome {
   restored(upstream: string): RestoredUpstream | undefined;
   /** Those that are not restored yet, and had an incident when they were seen last. */
   readonly inAnIncident: readonly string[];
-  /** What earlier processes sent, or may have sent, and what they were asked for. */
-  readonly standing: Standing;
-  readonly keepPause: KeepPause;
-  keepNotified(notified: Notified): void;
-  /** When a receiver was first known. Wall clock. */
-  keepReceiver(receiver: string, sinceMs: number): void;
+  /** What earlier processes left. */
+  readonly notes: readonly Note[];
+  /** They are not all that there was. */
+  readonly isLoss: boolean;
   /** Undefined where it cannot tell. */
   columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   /** Must get each event after `history`: it saves the incident and the values that came of it. */
   recorderOf(upstream: string, history: SavedHistory): Recorder;
-  /** Reads all rows after trouble: the file may be a new one. */
-  readAfterTrouble(read: () => Standing): void;
+  /** Reads all notes after a loss or trouble: the file may be a new one. */
+  readAfterTrouble(read: () => readonly Note[]): void;
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }

@@ -3,8 +3,9 @@ import type { ReceiverSnapshot } from "./metrics.ts";
 import type { Condition } from "./plan/alert.ts";
 import { KnownAlerts } from "./plan/known-alerts.ts";
 import type { Scene } from "./plan/plan.ts";
-import type { Remembered } from "./plan/transitions.ts";
+import { receiverNote, type Remembered, toldNote } from "./plan/transitions.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import { keepNewest } from "../../kernel/text/remembered.ts";
 import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
 import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
@@ -21,7 +22,6 @@ export type NotifierView = Omit<Outlook, "scene"> & {
 export type NotifierParts = Omit<OutboxParts, "onFree"> & {
   readonly view: () => NotifierView;
   readonly before: Remembered;
-  readonly keepSince: (receiver: string, sinceMs: number) => void;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -53,14 +53,14 @@ export class Notifier {
 
   /** A receiver that stays keeps what it was told. */
   change(receivers: readonly Receiver[]): void {
-    const { before, keepSince, clock } = this.#parts;
+    const { before, keep, clock } = this.#parts;
     this.#outboxes.clear();
     for (const receiver of receivers) {
       const { name } = receiver;
       const former = this.#kept.get(name);
       const known = before.since.get(name);
       const sinceMs = former?.sinceMs ?? known ?? clock.wallNow();
-      if (former === undefined && known === undefined) keepSince(name, sinceMs);
+      if (former === undefined && known === undefined) keep(receiverNote(name, sinceMs));
       const notified = before.notified.filter((each) => each.receiver === name);
       const parts = { ...this.#parts, onFree: () => this.#wake.abort() };
       const outbox = former?.continued(receiver) ?? new Outbox(receiver, sinceMs, notified, parts);
@@ -86,12 +86,13 @@ export class Notifier {
   }
 
   /** All that the state file must hold of it. */
-  get remembered(): Remembered {
+  get notes(): readonly Note[] {
     const outboxes = [...this.#outboxes];
-    return {
-      since: new Map(outboxes.map(([name, { sinceMs }]) => [name, sinceMs])),
-      notified: outboxes.flatMap(([, { notified }]) => [...notified.values()]),
-    };
+    const notified = outboxes.flatMap(([, outbox]) => [...outbox.notified.values()]);
+    return [
+      ...outboxes.map(([name, { sinceMs }]) => receiverNote(name, sinceMs)),
+      ...notified.toSorted((one, other) => other.atMs - one.atMs).map(toldNote),
+    ];
   }
 
   start(): void {

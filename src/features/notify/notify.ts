@@ -8,6 +8,7 @@ import type { Condition } from "./plan/alert.ts";
 import type { Remembered } from "./plan/transitions.ts";
 import type { Status } from "../status/status.ts";
 import { type Message, wordsOf } from "./plan/message.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 import { DAY_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
@@ -112,7 +113,7 @@ const NOT_LEADING: Delivery = {
 };
 
 export type NotifyParts = TransportParts & {
-  readonly kept: Pick<StateStore, "keepNotified" | "keepReceiver"> | undefined;
+  readonly keep: (note: Note) => void;
   readonly before: Remembered;
   /** Where several processes share the receivers, only the one that leads may send. */
   readonly maySend: () => boolean;
@@ -135,7 +136,7 @@ export class AppNotify {
   #conditions: { readonly atMs: number; readonly all: ReadonlyMap<string, readonly Condition[]> } | undefined;
 
   constructor(config: Config, parts: NotifyParts) {
-    const { clock, log, kept, before, maySend, onBug } = parts;
+    const { clock, log, keep, before, maySend, onBug } = parts;
     this.#parts = parts;
     this.#config = config;
     this.#upstreams = upstreamsOf(config);
@@ -148,8 +149,7 @@ export class AppNotify {
         maySend()
           ? send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses })
           : NOT_LEADING,
-      keep: (notified) => kept?.keepNotified(notified),
-      keepSince: (receiver, sinceMs) => kept?.keepReceiver(receiver, sinceMs),
+      keep,
       before,
       view: () => this.#view(),
     });

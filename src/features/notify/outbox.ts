@@ -1,7 +1,8 @@
 import type { Receiver } from "./receiver.ts";
 import { alikeOf, composeMessage, type Message, type Sources } from "./plan/message.ts";
-import { type Due, FORGOTTEN_MS, notifiedOf, planFor, sendAtMs } from "./plan/plan.ts";
-import { isOpen, type Notified } from "./plan/transitions.ts";
+import { type Due, notifiedOf, planFor, sendAtMs } from "./plan/plan.ts";
+import { FORGOTTEN_MS, isOpen, type Notified, toldNote } from "./plan/transitions.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
@@ -20,7 +21,7 @@ export type OutboxParts = {
   readonly random: () => number;
   /** Never rejects. */
   readonly send: (receiver: Receiver, message: Message) => Promise<Delivery>;
-  readonly keep: (notified: Notified) => void;
+  readonly keep: (note: Note) => void;
   /** Called when there may be more to tell. */
   readonly onFree: () => void;
 };
@@ -119,7 +120,7 @@ export class Outbox {
     const { receiver, alert, state } = notified;
     const from = this.notified.get(alert)?.state ?? "new";
     this.notified.set(alert, notified);
-    if (isKept) this.#parts.keep(notified);
+    if (isKept) this.#parts.keep(toldNote(notified));
     if (from !== state)
       this.#parts.log.debug({ receiver, alert, from, to: state }, "receiver knows of an alert");
   }

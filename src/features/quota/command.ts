@@ -1,7 +1,9 @@
-import { setUsed } from "../state/set-used.ts";
+import { rewriteNotes } from "../state/rewriting.ts";
 import { formatUnits, unitsOf } from "../money/price.ts";
 import type { QuotaProof } from "../../proof/numbers.ts";
-import { formatDuration } from "../../kernel/time/duration.ts";
+import type { Note } from "../../kernel/text/notes.ts";
+import { allUsed, type KeptQuotas, type QuotaKey, quotaNotes, quotasIn } from "./quota.ts";
+import { formatDuration, hourOf } from "../../kernel/time/duration.ts";
 import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
 /** Requests, or an amount of money, which may be without its currency where the budget has no quota of requests. */
@@ -29,7 +31,9 @@ export async function quota(options: QuotaOptions): Promise<number> {
       : (faultOf(used, meant) ??
         (state === undefined
           ? "state.path must be set: without it nothing is kept of a quota"
-          : setUsed(state.path, { quota: quotaSet, used: units, nowMs: wallNowMs })));
+          : rewriteNotes(state.path, (notes, isLoss) =>
+              withUsed(quotasIn([{ notes }]), isLoss, { quota: quotaSet, used: units, nowMs: wallNowMs }),
+            )));
   if (fault !== undefined || meant === undefined) {
     err(`cannot set what was used: ${fault ?? ""}\n`);
     return 1;
@@ -41,6 +45,19 @@ export async function quota(options: QuotaOptions): Promise<number> {
     `budget ${name}: ${shown} of ${most}${money} in ${formatDuration(limit.perMs)} count as used, as of now\n`,
   );
   return 0;
+}
+
+type Set = { readonly quota: QuotaKey; readonly used: number; readonly nowMs: number };
+
+/** In place of all that was counted of this quota. */
+export function withUsed(read: KeptQuotas, isLoss: boolean, { quota, used, nowMs }: Set): readonly Note[] {
+  const counted = isLoss ? allUsed(read, nowMs) : read;
+  const isOwn = ({ budget, of }: QuotaKey): boolean => budget === quota.budget && of === quota.of;
+  // What was lost counts for each quota that has no count of its own in that hour.
+  const gone = [...counted.rows.filter(isOwn).map(({ hour }) => hour), ...counted.lostHours];
+  const byHour = new Map([...gone.map((hour) => [hour, 0] as const), [hourOf(nowMs), used]]);
+  const own = [...byHour].map(([hour, requests]) => ({ ...quota, hour, requests, unconfirmed: 0 }));
+  return quotaNotes({ ...counted, rows: [...counted.rows.filter((row) => !isOwn(row)), ...own] });
 }
 
 function faultOf({ amount, currency }: Used, meant: QuotaProof): string | undefined {

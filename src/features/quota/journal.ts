@@ -1,19 +1,7 @@
-import type { QuotaRow } from "./quota.ts";
-import type { BudgetRecord } from "../hints/record.ts";
+import type { Note, NoteHome } from "../../kernel/text/notes.ts";
+import { keepNewest } from "../../kernel/text/remembered.ts";
 
-/** What must outlive this process. Each replaces the one before it of its quota and hour, or of its budget. */
-export type Note =
-  | { readonly kind: "quota"; readonly row: QuotaRow }
-  | { readonly kind: "budget"; readonly budget: string; readonly record: BudgetRecord };
-
-/** The port of a place where notes outlive this process: the state file, the notes of a fleet's leader. */
-export interface NoteHome {
-  /**
-   * One call at a time. True once all of them outlive this process, or whoever comes after it will know that they are
-   * missing; false where nobody can say so now.
-   */
-  write(notes: readonly Note[]): Promise<boolean>;
-}
+const MOST_THERE = 500;
 
 /**
  * The notes on their way to one home. All that are put in one turn share a write, and so do all that are put while one
@@ -22,8 +10,8 @@ export interface NoteHome {
 export class Journal {
   readonly #home: NoteHome;
   #notes = new Map<string, Note>();
-  /** Of each quota, the row that is known to be there: a request that took the place of a reservation changes nothing. */
-  readonly #there = new Map<string, QuotaRow>();
+  /** As text, what is known to be there: a request that took the place of a reservation changes nothing. */
+  readonly #there = new Map<string, string>();
   #writing: Promise<unknown> = Promise.resolve();
   #next: Promise<boolean> | undefined;
 
@@ -58,9 +46,8 @@ export class Journal {
       isWritten = await this.#home.write(notes);
     } finally {
       for (const note of notes) {
-        if (note.kind !== "quota") continue;
-        if (isWritten) this.#there.set(quotaOf(note.row), note.row);
-        else this.#there.delete(quotaOf(note.row));
+        if (isWritten) keepNewest(this.#there, keyOf(note), JSON.stringify(note.json), MOST_THERE);
+        else this.#there.delete(keyOf(note));
       }
       if (!isWritten) this.#notes = new Map([...waiting, ...this.#notes]);
     }
@@ -68,17 +55,10 @@ export class Journal {
   }
 
   #isThere(note: Note): boolean {
-    if (note.kind !== "quota") return false;
-    const { hour, requests, unconfirmed } = note.row;
-    const there = this.#there.get(quotaOf(note.row));
-    return there?.hour === hour && there.requests === requests && there.unconfirmed === unconfirmed;
+    return this.#there.get(keyOf(note)) === JSON.stringify(note.json);
   }
 }
 
-function quotaOf({ budget, of }: QuotaRow): string {
-  return `${of} ${budget}`;
-}
-
-function keyOf(note: Note): string {
-  return note.kind === "quota" ? `${note.row.hour} ${quotaOf(note.row)}` : `budget ${note.budget}`;
+function keyOf({ kind, key }: Note): string {
+  return `${kind} ${key}`;
 }

@@ -2,10 +2,11 @@ import type { Advice } from "../hints/fields/advice.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { hourOf, SECOND_MS } from "../../kernel/time/duration.ts";
 import type { Whose } from "../hints/concern.ts";
-import { Journal, type Note, type NoteHome } from "./journal.ts";
+import type { Note, NoteHome } from "../../kernel/text/notes.ts";
+import { Journal } from "./journal.ts";
 import type { BudgetRestraint, LeaseDecision, Ledger, RunningLedger } from "../../kernel/budget/ledger.ts";
 import type { Draw } from "./quotas.ts";
-import { type BudgetRecord, NOTHING_HELD } from "../hints/record.ts";
+import { type BudgetRecord, heldNote, NOTHING_HELD } from "../hints/record.ts";
 
 /**
  * Every request of a budget with a quota is in each home before it may leave, and so is the most that it may cost. So
@@ -24,7 +25,7 @@ export class JournaledLedger implements Ledger {
     this.#ledger = ledger;
     this.#journals = homes.map((home) => new Journal(home));
     this.#clock = clock;
-    ledger.quotas.onChanged((row) => this.#put({ kind: "quota", row }));
+    ledger.quotas.onChanged((note) => this.#put(note));
     ledger.onChange((budget) => this.#keepRecord(budget));
   }
 
@@ -82,7 +83,7 @@ export class JournaledLedger implements Ledger {
 
   /** Where it cannot be written, the next request goes all the same: this process knows it. */
   #putRecord(budget: string, record: BudgetRecord): void {
-    this.#put({ kind: "budget", budget, record });
+    this.#put(heldNote(budget, record));
     const written = this.written().finally(() => {
       if (this.#unwritten.get(budget) === written) this.#unwritten.delete(budget);
     });

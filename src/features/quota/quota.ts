@@ -6,10 +6,13 @@
  */
 
 import type { Quota } from "./config.ts";
-import { HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
+import { type Left, type Note, type NoteKind, notesOf } from "../../kernel/text/notes.ts";
+import { count, listOf, oneOf, readOne, whole } from "../../kernel/text/rows.ts";
+import { DAY_MS, HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
 
+const HOURS_A_DAY: number = DAY_MS / HOUR_MS;
 /** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
-export const QUOTA_HOURS_KEPT: number = 400 * 24;
+const QUOTA_HOURS_KEPT: number = 400 * HOURS_A_DAY;
 
 /** That of 2026-01-01. No clock that shows an earlier one was right: nobody could run this program then. */
 const FIRST_HOUR = 490_896;
@@ -39,6 +42,73 @@ export type KeptQuotas = {
 
 export const NOTHING_KEPT: KeptQuotas = { rows: [], lostHours: [] };
 
+/** By day, quota and budget: the hours of that day. */
+export const HOURS: NoteKind<readonly HourCount[]> = {
+  name: "quota",
+  read: listOf((json) => {
+    const [hour = 0, requests = 0, unconfirmed = 0] = listOf(whole)(json);
+    return { hour, requests: unitsOf(requests), unconfirmed: unitsOf(unconfirmed) };
+  }),
+  merge: (one, other) => {
+    const byHour = new Map(one.map((each) => [each.hour, each]));
+    for (const each of other)
+      if (each.requests > (byHour.get(each.hour)?.requests ?? -1)) byHour.set(each.hour, each);
+    return [...byHour.values()];
+  },
+};
+
+const LOST: NoteKind<number> = { name: "lost_hour", read: whole, merge: Math.max };
+
+export function quotasIn(homes: readonly Left[]): KeptQuotas {
+  const rows = [...notesOf(HOURS, homes)].flatMap(([key, hours]) => {
+    const [, counts, budget = ""] = key.split(" ");
+    const of = readOne(counts, oneOf(QUOTAS_OF));
+    return of === undefined ? [] : hours.map((each) => ({ budget, of, ...each }));
+  });
+  return { rows, lostHours: [...notesOf(LOST, homes).values()] };
+}
+
+/** `hours` are all that are counted of that day. */
+function hoursNote({ of, budget }: QuotaKey, day: number, hours: readonly HourCount[]): Note {
+  return {
+    kind: HOURS.name,
+    key: `${day} ${of} ${budget}`,
+    json: hours.map(({ hour, requests, unconfirmed }) => [hour, requests, unconfirmed].map(storedUnits)),
+    untilMs: (day + 1) * DAY_MS + QUOTA_HOURS_KEPT * HOUR_MS,
+  };
+}
+
+export function quotaNotes({ rows, lostHours }: KeptQuotas): readonly Note[] {
+  const byDay = Map.groupBy(rows, ({ of, budget, hour }) => `${dayOf(hour)} ${of} ${budget}`);
+  return [
+    ...[...byDay.values()].flatMap((hours) =>
+      hours[0] ? hoursNote(hours[0], dayOf(hours[0].hour), hours) : [],
+    ),
+    ...lostHours.map(lostNote),
+  ];
+}
+
+function lostNote(hour: number): Note {
+  const untilMs = (hour + 1 + QUOTA_HOURS_KEPT) * HOUR_MS;
+  return { kind: LOST.name, key: String(hour), json: hour, untilMs };
+}
+
+function dayOf(hour: number): number {
+  return Math.floor(hour / HOURS_A_DAY);
+}
+
+/** JSON has no infinity. */
+const UNKNOWN = -1;
+
+/** Answers may claim to have cost so much that no whole number holds it. */
+function storedUnits(units: number): number {
+  return units === NOBODY_KNOWS ? UNKNOWN : Math.min(units, Number.MAX_SAFE_INTEGER);
+}
+
+function unitsOf(stored: number): number {
+  return stored === UNKNOWN ? NOBODY_KNOWS : count(stored);
+}
+
 /** This is not all that there was. So as of now, all of every quota counts as used. */
 export function allUsed({ rows, lostHours }: KeptQuotas, nowMs: number): KeptQuotas {
   const hour = hourOf(nowMs);
@@ -55,7 +125,7 @@ export type OpenRequest = { readonly units: number; hour: number };
 export class QuotaCount {
   readonly key: QuotaKey;
   readonly #nowMs: () => number;
-  readonly #onChanged: (row: QuotaRow) => void;
+  readonly #onChanged: (note: Note) => void;
   #limit: Quota | undefined;
   readonly #byHour: Map<number, number>;
   /** This process sent these of them. */
@@ -69,7 +139,7 @@ export class QuotaCount {
     key: QuotaKey,
     nowMs: () => number,
     restored: readonly HourCount[] = [],
-    onChanged: (row: QuotaRow) => void = () => {},
+    onChanged: (note: Note) => void = () => {},
   ) {
     this.key = key;
     this.#nowMs = nowMs;
@@ -86,7 +156,7 @@ export class QuotaCount {
   change(limit: Quota | undefined): void {
     const wasWithout = this.#limit === undefined;
     this.#limit = limit;
-    if (wasWithout && limit !== undefined) for (const row of this.rows) this.#onChanged(row);
+    if (wasWithout && limit !== undefined) for (const note of this.notes) this.#onChanged(note);
   }
 
   /** What costs nothing is always allowed. */
@@ -128,8 +198,8 @@ export class QuotaCount {
   }
 
   /** The file must hold all of these. */
-  get rows(): readonly QuotaRow[] {
-    return [...this.#byHour.keys()].map((hour) => this.#rowOf(hour));
+  get notes(): readonly Note[] {
+    return [...new Set([...this.#byHour.keys()].map(dayOf))].map((day) => this.#noteOf(day));
   }
 
   /**
@@ -189,14 +259,21 @@ export class QuotaCount {
   }
 
   #changed(hour: number): void {
-    if (this.#limit !== undefined) this.#onChanged(this.#rowOf(hour));
+    if (this.#limit !== undefined) this.#onChanged(this.#noteOf(dayOf(hour)));
   }
 
-  #rowOf(hour: number): QuotaRow {
+  #noteOf(day: number): Note {
+    const hours: HourCount[] = [];
+    for (let hour = day * HOURS_A_DAY; hour < (day + 1) * HOURS_A_DAY; hour += 1)
+      if (this.#byHour.has(hour)) hours.push(this.#countOf(hour));
+    return hoursNote(this.key, day, hours);
+  }
+
+  #countOf(hour: number): HourCount {
     const requests = this.#byHour.get(hour) ?? 0;
     let unconfirmed = this.#unconfirmed.get(hour) ?? 0;
     for (const open of this.#open) if (open.hour === hour) unconfirmed += open.units;
-    return { ...this.key, hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
+    return { hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
   }
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */

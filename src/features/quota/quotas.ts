@@ -1,4 +1,5 @@
 import type { Config } from "../../kernel/config/config.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import {
   type KeptQuotas,
@@ -7,6 +8,7 @@ import {
   QuotaCount,
   type QuotaKey,
   type QuotaRow,
+  quotaNotes,
 } from "./quota.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import { SteadyCalendar } from "../../kernel/time/steady-calendar.ts";
@@ -21,7 +23,7 @@ export class Quotas {
   readonly calendar: SteadyCalendar;
   readonly #counts = { requests: new Map<string, QuotaCount>(), money: new Map<string, QuotaCount>() };
   readonly #lostHours: readonly number[];
-  #onChanged: (row: QuotaRow) => void = () => {};
+  #onChanged: (note: Note) => void = () => {};
 
   constructor(clock: Clock, { rows, lostHours }: KeptQuotas = NOTHING_KEPT) {
     this.calendar = new SteadyCalendar(clock, 15 * MINUTE_MS);
@@ -59,13 +61,13 @@ export class Quotas {
   }
 
   /** The file must hold all of these. Only budgets that have a quota are in it. */
-  get kept(): KeptQuotas {
-    const rows = this.#all.flatMap((count) => (count.limit === undefined ? [] : count.rows));
-    return { rows, lostHours: this.#lostHours };
+  get notes(): readonly Note[] {
+    const counts = this.#all.flatMap((count) => (count.limit === undefined ? [] : count.notes));
+    return [...counts, ...quotaNotes({ rows: [], lostHours: this.#lostHours })];
   }
 
-  /** Calls back with each row that the file does not hold yet. What an impossible hour holds was sent just now at the latest. */
-  onChanged(listener: (row: QuotaRow) => void): void {
+  /** Calls back with each note that the file does not hold yet. What an impossible hour holds was sent just now at the latest. */
+  onChanged(listener: (note: Note) => void): void {
     this.#onChanged = listener;
     const nowMs = this.calendar.now();
     for (const count of this.#all) count.calendarSet(0, nowMs);
@@ -92,8 +94,8 @@ export class Quotas {
     const lost = this.#lostHours
       .filter((hour) => !hours.has(hour))
       .map((hour) => ({ hour, requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS }));
-    const count = new QuotaCount({ budget, of }, nowMs, [...lost, ...restored], (row) =>
-      this.#onChanged(row),
+    const count = new QuotaCount({ budget, of }, nowMs, [...lost, ...restored], (note) =>
+      this.#onChanged(note),
     );
     this.#counts[of].set(budget, count);
     return count;

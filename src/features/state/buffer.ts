@@ -1,8 +1,11 @@
 import type { SavedPoll } from "../history/state.ts";
+import { keepNewest } from "../../kernel/text/remembered.ts";
 import type { KeyedRow } from "./tables.ts";
 
-/** Rows of a table without one are never dropped. */
-export type BufferBounds = { readonly polls: number } & Readonly<Partial<Record<KeyedRow["table"], number>>>;
+/** Rows of a group without one are never dropped. */
+export type BufferBounds = { readonly polls: number } & Readonly<Partial<Record<Group, number>>>;
+
+type Group = KeyedRow["table"] | "leastNotes";
 
 /** Rows that wait to be written. */
 export type Waiting = {
@@ -14,8 +17,8 @@ export type Waiting = {
 export class StateBuffer {
   readonly #bounds: BufferBounds;
   #polls: SavedPoll[] = [];
-  /** By table. Only the last row of a key is written. */
-  readonly #rows = new Map<KeyedRow["table"], Map<string, KeyedRow>>();
+  /** Only the last row of a key is written. */
+  readonly #rows = new Map<Group, Map<string, KeyedRow>>();
   #lostPolls = 0;
 
   constructor(bounds: BufferBounds) {
@@ -36,15 +39,14 @@ export class StateBuffer {
   }
 
   put(row: KeyedRow): void {
-    const { [row.table]: most = Infinity } = this.#bounds;
-    const rows = this.#rows.get(row.table) ?? new Map<string, KeyedRow>();
-    this.#rows.set(row.table, rows);
-    rows.delete(row.key);
-    rows.set(row.key, row);
-    for (const oldest of rows.keys()) {
-      if (rows.size <= most) return;
-      rows.delete(oldest);
-    }
+    const { table, key, isLeast } = row;
+    const group = isLeast ? "leastNotes" : table;
+    const { [group]: most = Infinity } = this.#bounds;
+    const rows = this.#rows.get(group) ?? new Map<string, KeyedRow>();
+    this.#rows.set(group, rows);
+    // A note may have become one that is needed least.
+    if (table === "notes") this.#rows.get(isLeast ? table : "leastNotes")?.delete(key);
+    keepNewest(rows, key, row, most);
   }
 
   /** All rows, and the oldest polls. */

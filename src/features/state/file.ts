@@ -1,7 +1,7 @@
-import { type ColumnsQuestion, NOTHING_STANDING } from "../history/state.ts";
+import type { ColumnsQuestion } from "../history/state.ts";
 import type { Columns } from "../history/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
-import { allUsed, type KeptQuotas } from "../quota/quota.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import { Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, Trouble, WriteReply } from "./messages.ts";
@@ -15,10 +15,10 @@ import {
   requirePlace,
 } from "./place.ts";
 import { readColumns } from "./columns.ts";
-import { readState, salvageQuotas } from "./reading.ts";
+import { readState, salvageNotes } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
-import { rowsOf } from "./tables.ts";
+import { noteRow } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import { StateWriter } from "./writing.ts";
 
@@ -27,17 +27,15 @@ type Connection = {
   readonly inode: number | undefined;
   readonly found: "new" | "kept" | "damaged";
   readonly restored: Restored;
+  /** Its notes are not all that there was. */
+  readonly isLoss: boolean;
   /** Undefined until the first write: on a full disk, the file can be read and is locked, and no more. */
   writing: { readonly writer: StateWriter; readonly upkeep: Upkeep } | undefined;
   /** Why it could not be written when it was opened. */
   trouble: string | undefined;
 };
 
-const NOTHING: Restored = {
-  upstreams: new Map(),
-  standing: NOTHING_STANDING,
-  writtenAtMs: undefined,
-};
+const NOTHING: Restored = { upstreams: new Map(), notes: [], writtenAtMs: undefined };
 
 /** After trouble, the first batch brings all that was kept meanwhile, the second what came during the first. */
 const WHOLE_AFTER_BATCHES = 2;
@@ -60,15 +58,22 @@ export class StateFile {
     const notes: string[] = [];
     try {
       requirePlace(this.#path);
-      const found = this.#connect(notes, nowMs, LOST);
-      const isLost = this.#isLost(found);
-      const connection = (this.#connection = isLost ? this.#withAllUsed(found, notes, nowMs) : found);
-      const { restored, trouble } = connection;
-      const lostAtMs = isLost ? nowMs : lastMovedAsideMs(this.#path);
-      if (trouble === undefined && isLost) writeQuotas(connection, restored.standing.quotas);
-      if (trouble === undefined) this.#completeness.tell(true);
-      const told = trouble === undefined ? undefined : { says: trouble, isNoted: this.#lack() };
-      return { kind: "opened", restored, lostAtMs, trouble: told, notes };
+      const connection = (this.#connection = this.#connect(notes, nowMs, LOST));
+      const { found, restored, trouble } = connection;
+      const lacks = this.#lacks(connection);
+      if (lacks) notes.push(`the state file ${found === "new" ? WAS_REMOVED : LACKS}: ${COUNTS_AS_USED}`);
+      const isLoss = connection.isLoss || lacks;
+      // Until what counts in their place is in the file, the next start must know it too.
+      const isNoted = (isLoss || trouble !== undefined) && this.#lack();
+      if (!isLoss && trouble === undefined) this.#completeness.tell(true);
+      return {
+        kind: "opened",
+        restored,
+        isLoss,
+        lostAtMs: lacks ? nowMs : lastMovedAsideMs(this.#path),
+        trouble: trouble === undefined ? undefined : { says: trouble, isNoted },
+        notes,
+      };
     } catch (error) {
       this.close();
       return { kind: "refused", faults: [this.#refusalOf(error)] };
@@ -126,14 +131,14 @@ export class StateFile {
       if (header !== undefined && header.applicationId !== APPLICATION_ID) {
         throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
       }
-      const { quotas, isComplete } = salvageQuotas(this.#path);
+      const { notes: salvaged, isComplete } = salvageNotes(this.#path);
       const isKnown = (isComplete && this.#completeness.isComplete !== false) || unreadable === KNOWN;
       const aside = asideOf(this.#path, says);
-      const connection = this.#beginAnew(isKnown ? quotas : allUsed(quotas, nowMs), aside, nowMs);
+      const connection = this.#beginAnew(salvaged, aside, nowMs);
       notes.push(
         `the state file ${says}: it was moved to "${aside}", ${isKnown ? ONLY_HISTORY : QUOTAS_TOO}`,
       );
-      return connection;
+      return { ...connection, isLoss: !isKnown };
     }
   }
 
@@ -153,6 +158,7 @@ export class StateFile {
         inode,
         found,
         restored,
+        isLoss: false,
         writing: undefined,
         trouble: undefined,
       };
@@ -165,32 +171,23 @@ export class StateFile {
   }
 
   /** Where it cannot be, what was moved aside goes back: an empty file would be in its place, and count as damaged too. */
-  #beginAnew(quotas: KeptQuotas, aside: string, nowMs: number): Connection {
+  #beginAnew(salvaged: readonly Note[], aside: string, nowMs: number): Connection {
     let connection: Connection | undefined;
     try {
       connection = this.#read(makePrivate(this.#path), nowMs);
-      writeQuotas(connection, quotas);
+      writingOf(connection).writer.write({ polls: [], rows: salvaged.map(noteRow) });
     } catch (error) {
       connection?.database.close();
       moveBack(aside);
       throw error;
     }
-    const restored = { ...NOTHING, standing: { ...NOTHING.standing, quotas } };
-    return { ...connection, found: "damaged", restored };
+    return { ...connection, found: "damaged", restored: { ...NOTHING, notes: salvaged } };
   }
 
   /** Whether requests were counted that are not in it. What was damaged is known to be so already. */
-  #isLost({ found }: Connection): boolean {
+  #lacks({ found }: Connection): boolean {
     const { isComplete } = this.#completeness;
     return isComplete !== undefined && (found === "new" || (found === "kept" && !isComplete));
-  }
-
-  #withAllUsed(connection: Connection, notes: string[], nowMs: number): Connection {
-    const { found, restored } = connection;
-    const what = found === "new" ? "was removed" : "lacks what was counted while it could not be written";
-    notes.push(`the state file ${what}: ${COUNTS_AS_USED}`);
-    const quotas = allUsed(restored.standing.quotas, nowMs);
-    return { ...connection, restored: { ...restored, standing: { ...restored.standing, quotas } } };
   }
 
   #lack(): boolean {
@@ -229,12 +226,14 @@ function asideOf(path: string, says: string): string {
   }
 }
 
-/** Quotas that cannot be read from a damaged file: at the start nobody knows them, later the main thread writes them again. */
+/** Notes that cannot be read from a damaged file: at the start nobody knows them, later the main thread writes them again. */
 const [LOST, KNOWN] = ["lost", "known"] as const;
 
 const ONLY_HISTORY = "starting with empty history";
 const COUNTS_AS_USED =
   "what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
+const WAS_REMOVED = "was removed";
+const LACKS = "lacks what was counted while it could not be written";
 const QUOTAS_TOO = `${ONLY_HISTORY}, and ${COUNTS_AS_USED}`;
 
 function beginWriting(connection: Connection): void {
@@ -245,10 +244,6 @@ function beginWriting(connection: Connection): void {
     if (kind !== "full" && kind !== "failing") throw error;
     connection.trouble = says;
   }
-}
-
-function writeQuotas(connection: Connection, quotas: KeptQuotas): void {
-  writingOf(connection).writer.write({ polls: [], rows: rowsOf(quotas) });
 }
 
 function writingOf(connection: Connection): NonNullable<Connection["writing"]> {

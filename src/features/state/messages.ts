@@ -1,12 +1,13 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
 import type { Refused } from "../../kernel/config/opened.ts";
-import type { ColumnsQuestion, RestoredUpstream, Standing } from "../history/state.ts";
+import type { ColumnsQuestion, RestoredUpstream } from "../history/state.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import type { Waiting } from "./buffer.ts";
 
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
-  readonly standing: Standing;
+  readonly notes: readonly Note[];
   /** When a poll was written last. Wall clock; undefined if there is none. */
   readonly writtenAtMs: number | undefined;
 };
@@ -32,6 +33,8 @@ export type OpenReply =
   | {
       readonly kind: "opened";
       readonly restored: Restored;
+      /** Its notes are not all that there was. */
+      readonly isLoss: boolean;
       /** A damaged file was moved aside then, with what it knew; undefined if none is there. */
       readonly lostAtMs: number | undefined;
       /** Why it cannot be written now; undefined if it can. */

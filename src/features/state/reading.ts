@@ -1,31 +1,16 @@
 import { DatabaseSync } from "node:sqlite";
-import type { LearnedWindow } from "../hints/learned-windows.ts";
-import type { BudgetRecord } from "../hints/record.ts";
-import type { KeptQuotas } from "../quota/quota.ts";
 import { LONGEST_WINDOW_MS } from "../values/credit.ts";
 import { HOURS_KEPT, MINUTES_KEPT } from "../history/history.ts";
 import { FAILURES_KEPT, POLLS_KEPT, type PollStatus } from "../history/kept-poll.ts";
 import { INCIDENTS_KEPT } from "../history/incidents.ts";
 import type { RestoredUpstream } from "../history/state.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import { hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readBeside } from "./quiet-file.ts";
 import { readRows, type Row, text } from "../../kernel/text/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
-import {
-  bucketOf,
-  budgetOf,
-  closedWhere,
-  evidenceOf,
-  incidentOf,
-  lostHourOf,
-  notifiedOf,
-  pauseOf,
-  pollOf,
-  quotaOf,
-  receiverOf,
-  valueOf,
-} from "./tables.ts";
+import { bucketOf, closedWhere, evidenceOf, incidentOf, noteOf, pollOf, valueOf } from "./tables.ts";
 
 /** Those that are shown, with the evidence of one that is still open. */
 const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
@@ -53,7 +38,6 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
     return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
   };
   const shown = all(INCIDENTS);
-  const notifications = all("SELECT * FROM notifications");
   const lists = {
     polls: newest("", POLLS_KEPT),
     failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),
@@ -78,15 +62,7 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   });
   return {
     upstreams: new Map([...names].map((upstream) => [upstream, restoredOf(upstream)])),
-    standing: {
-      quotas: readQuotas(database),
-      budgets: readBudgets(database),
-      pauses: new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf)),
-      notifications: {
-        since: new Map(readRows(notifications, receiverOf)),
-        notified: readRows(notifications, notifiedOf),
-      },
-    },
+    notes: readNotes(database),
     writtenAtMs,
   };
 }
@@ -105,49 +81,37 @@ function lastWrittenMs(database: DatabaseSync): number | undefined {
   return typeof atMs === "number" ? atMs : undefined;
 }
 
-export function readQuotas(database: DatabaseSync): KeptQuotas {
-  const all = (table: string): readonly unknown[] => database.prepare(`SELECT * FROM ${table}`).all();
-  const { quotas, isWhole } = quotasIn(all("quota_hours"), all("lost_hours"));
-  if (!isWhole) throw new StateFileError("damaged", "has a count that was changed");
-  return quotas;
+const NOTES = "SELECT * FROM notes";
+
+export function readNotes(database: DatabaseSync): readonly Note[] {
+  const { notes, isWhole } = notesIn(database.prepare(NOTES).all());
+  if (!isWhole) throw new StateFileError("damaged", "has a note that was changed");
+  return notes;
 }
 
-function quotasIn(
-  counted: readonly unknown[],
-  lost: readonly unknown[],
-): { readonly quotas: KeptQuotas; readonly isWhole: boolean } {
-  const quotas = { rows: readRows(counted, quotaOf), lostHours: readRows(lost, lostHourOf) };
-  const isWhole = quotas.rows.length === counted.length && quotas.lostHours.length === lost.length;
-  return { quotas, isWhole };
+function notesIn(rows: readonly unknown[]): { readonly notes: readonly Note[]; readonly isWhole: boolean } {
+  const notes = readRows(rows, noteOf);
+  return { notes, isWhole: notes.length === rows.length };
 }
 
-const QUOTA_TABLES = ["quota_hours", "lost_hours"] as const;
-
-/** Quotas are money: their counts are read even from a damaged file, as far as possible. */
-export function salvageQuotas(path: string): {
-  readonly quotas: KeptQuotas;
+/** Some are money: they are read even from a damaged file, as far as possible. */
+export function salvageNotes(path: string): {
+  readonly notes: readonly Note[];
   readonly isComplete: boolean;
 } {
-  const stored: Record<(typeof QUOTA_TABLES)[number], unknown[]> = { quota_hours: [], lost_hours: [] };
+  const stored: unknown[] = [];
   let isSound = false;
   try {
     // What is wrong with other tables, or with its length, does not matter here.
     using database = new DatabaseSync(path, { readOnly: true, defensive: false });
     database.exec("PRAGMA writable_schema = ON");
-    for (const table of QUOTA_TABLES)
-      for (const row of database.prepare(`SELECT * FROM ${table}`).iterate()) stored[table].push(row);
-    isSound = QUOTA_TABLES.every(
-      (table) => database.prepare(`PRAGMA quick_check(${table})`).get()?.["quick_check"] === "ok",
-    );
+    for (const row of database.prepare(NOTES).iterate()) stored.push(row);
+    isSound = database.prepare("PRAGMA quick_check(notes)").get()?.["quick_check"] === "ok";
   } catch (error) {
     troubleOf(error);
   }
-  const { quotas, isWhole } = quotasIn(stored.quota_hours, stored.lost_hours);
-  return { quotas, isComplete: isSound && isWhole };
-}
-
-function readBudgets(database: DatabaseSync): ReadonlyMap<string, BudgetRecord> {
-  return new Map(readRows(database.prepare("SELECT * FROM budget_records").all(), budgetOf));
+  const { notes, isWhole } = notesIn(stored);
+  return { notes, isComplete: isSound && isWhole };
 }
 
 function namesIn(database: DatabaseSync): readonly string[] {
@@ -158,13 +122,11 @@ function namesIn(database: DatabaseSync): readonly string[] {
 /** Nobody waits long for them: half a second. */
 const SOME_TRIES = 25;
 
-/** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
-export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
+/** Reads them beside a daemon: nothing where there is no such file, or none that can be read. */
+export function notesBeside(path: string): readonly Note[] {
   try {
-    return new Map(
-      [...readBeside(path, readBudgets, SOME_TRIES)].map(([budget, { windows }]) => [budget, windows]),
-    );
+    return readBeside(path, readNotes, SOME_TRIES);
   } catch {
-    return new Map();
+    return [];
   }
 }

@@ -1,9 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../values/credit.ts";
 import { INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
-import { QUOTA_HOURS_KEPT } from "../quota/quota.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
-import { FORGOTTEN_MS } from "../notify/plan/plan.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { inTransaction } from "./database.ts";
 import { DAY_SUMS } from "./tables.ts";
@@ -47,10 +45,7 @@ const OLD_ROWS: readonly string[] = [
     SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
     ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`,
   "DELETE FROM value_hours WHERE hour < :valueHour",
-  // What is over and was told is no news two days later.
-  "DELETE FROM notifications WHERE alert <> '' AND at_ms < iif(is_open, :old, :told)",
-  "DELETE FROM quota_hours WHERE hour < :quotaHour",
-  "DELETE FROM lost_hours WHERE hour < :quotaHour",
+  "DELETE FROM notes WHERE until_ms <= :now",
 ];
 
 /** A year, and some weeks in which last year is still asked for. */
@@ -67,8 +62,7 @@ export function retentionAt(nowMs: number): Readonly<Record<string, number>> {
     minute: Math.floor((nowMs - MINUTES_KEPT_MS) / MINUTE_MS),
     hour: hourOf(nowMs - KEPT_MS),
     valueHour: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
-    told: nowMs - FORGOTTEN_MS,
-    quotaHour: hourOf(nowMs) - QUOTA_HOURS_KEPT,
+    now: nowMs,
   };
 }
 

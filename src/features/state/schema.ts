@@ -26,7 +26,7 @@ const ROLL_UP_COLUMNS = `
   slowest_ok_ms REAL NOT NULL`;
 
 /**
- * The first shape. A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so
+ * The first shape. A poll has columns for what it is selected by. All else of it is JSON, so
  * that a further fact needs no step. An hour also counts its minutes: those with a poll that was ok or failed, those in which
  * all of these failed, and those with at least so many that failed. Days are days in UTC that are over: a report of a year
  * need not add up its hours. An hour that changes takes its day away.
@@ -108,34 +108,13 @@ CREATE TABLE incidents (
   evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE notifications (
-  receiver TEXT NOT NULL,
-  alert TEXT NOT NULL,
-  at_ms INTEGER NOT NULL,
-  is_open INTEGER NOT NULL,
-  record TEXT NOT NULL,
-  PRIMARY KEY (receiver, alert)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_hours (
-  budget TEXT NOT NULL,
-  counts TEXT NOT NULL,
-  hour INTEGER NOT NULL,
-  requests INTEGER NOT NULL,
-  unconfirmed INTEGER NOT NULL,
+CREATE TABLE notes (
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  json TEXT NOT NULL,
+  until_ms INTEGER,
   checksum INTEGER NOT NULL,
-  PRIMARY KEY (budget, counts, hour)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE lost_hours (
-  hour INTEGER NOT NULL PRIMARY KEY,
-  checksum INTEGER NOT NULL
-) STRICT;
-CREATE TABLE budget_records (
-  budget TEXT NOT NULL PRIMARY KEY,
-  record TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE upstream_records (
-  upstream TEXT NOT NULL PRIMARY KEY,
-  record TEXT NOT NULL
+  PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE value_hours (
   upstream TEXT NOT NULL,

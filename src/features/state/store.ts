@@ -5,22 +5,14 @@ import { LATE, within } from "../../kernel/time/within.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import { SteadyCalendar } from "../../kernel/time/steady-calendar.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
-import type { Note } from "../quota/journal.ts";
-import type { PauseRecord } from "../hints/record.ts";
-import type { Notified } from "../notify/plan/transitions.ts";
-import type {
-  ColumnsQuestion,
-  RestoredUpstream,
-  SavedHistory,
-  Standing,
-  StateStore,
-} from "../history/state.ts";
+import type { Note } from "../../kernel/text/notes.ts";
+import type { ColumnsQuestion, RestoredUpstream, SavedHistory, StateStore } from "../history/state.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
 import type { Columns } from "../history/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch, Trouble } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
-import { budgetRow, notifiedRow, pauseRow, quotaRow, receiverRow, rowsOf } from "./tables.ts";
+import { noteRow } from "./tables.ts";
 import type { Died } from "../../platform/thread.ts";
 import { SqliteThread, type StateThread } from "./thread.ts";
 
@@ -32,14 +24,8 @@ const CLOSE_AT_MOST_MS = 5_000;
 const COLUMNS_AT_MOST_MS = 2_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
-/** All else is promises, of which there are as many as budgets, upstreams, hours of a quota: nothing of it is ever dropped. */
-const BOUNDS = {
-  polls: 10_000,
-  incidents: 1_000,
-  value_hours: 10_000,
-  // Some may be told twice then.
-  notifications: 20_000,
-};
+/** Other notes are promises, of which there are as many as budgets, upstreams, days of a quota: none is ever dropped. */
+const BOUNDS = { polls: 10_000, incidents: 1_000, value_hours: 10_000, leastNotes: 20_000 };
 
 export type StoreParts = {
   readonly path: string;
@@ -52,15 +38,17 @@ export type StoreParts = {
 export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
-  readonly standing: Standing;
+  readonly notes: readonly Note[];
+  readonly isLoss: boolean;
   lostAtMs: number | undefined;
   readonly #buffer = new StateBuffer(BOUNDS);
-  #readStanding: () => Standing;
+  /** Undefined until there is somebody who knows them. */
+  #readNotes: (() => readonly Note[]) | undefined;
   /** What is forgotten goes by what was written since, until a wall clock that says otherwise has stood for a day. */
   readonly #calendar: SteadyCalendar;
   #isUp = true;
-  /** Trouble may leave us with a new file: then all rows are written again. */
-  #keepsAll = false;
+  /** Trouble may leave us with a new file: then all notes are written again. */
+  #keepsAll: boolean;
   /** Whether the next start will know that the file lacks what comes while it is down. */
   #isLackNoted = false;
   /** Those who wait until what is counted now is in the file. */
@@ -71,13 +59,14 @@ export class SqliteStateStore implements StateStore {
 
   constructor(
     parts: StoreParts,
-    { restored, lostAtMs, trouble, notes }: Extract<OpenReply, { kind: "opened" }>,
+    { restored, isLoss, lostAtMs, trouble, notes }: Extract<OpenReply, { kind: "opened" }>,
   ) {
     this.#parts = parts;
     this.#restored = new Map(restored.upstreams);
-    this.standing = restored.standing;
+    this.notes = restored.notes;
+    this.isLoss = isLoss;
+    this.#keepsAll = isLoss;
     this.lostAtMs = lostAtMs;
-    this.#readStanding = () => restored.standing;
     const { clock } = parts;
     const startMs = Math.min(clock.wallNow(), restored.writtenAtMs ?? Infinity);
     this.#calendar = new SteadyCalendar(clock, DAY_MS, startMs);
@@ -115,26 +104,12 @@ export class SqliteStateStore implements StateStore {
   }
 
   write(notes: readonly Note[]): Promise<boolean> {
-    for (const note of notes)
-      this.#buffer.put(note.kind === "quota" ? quotaRow(note.row) : budgetRow(note.budget, note.record));
+    for (const note of notes) this.#buffer.put(noteRow(note));
     return this.#written();
   }
 
-  readonly keepPause = (upstream: string, record: PauseRecord): void => {
-    this.#buffer.put(pauseRow(upstream, record));
-    void this.#written();
-  };
-
-  keepNotified(notified: Notified): void {
-    this.#buffer.put(notifiedRow(notified));
-  }
-
-  keepReceiver(receiver: string, sinceMs: number): void {
-    this.#buffer.put(receiverRow(receiver, sinceMs));
-  }
-
-  readAfterTrouble(read: () => Standing): void {
-    this.#readStanding = read;
+  readAfterTrouble(read: () => readonly Note[]): void {
+    this.#readNotes = read;
   }
 
   /** While it is down, nobody waits: whoever must not go on without it asks again. */
@@ -185,19 +160,13 @@ export class SqliteStateStore implements StateStore {
   }
 
   #nextBatch(): StateBatch | undefined {
-    if (this.#keepsAll) this.#putAll(this.#readStanding());
-    this.#keepsAll = false;
+    if (this.#keepsAll && this.#readNotes !== undefined) {
+      for (const note of this.#readNotes()) this.#buffer.put(noteRow(note));
+      this.#keepsAll = false;
+    }
     // While it is down, an empty batch tests whether it still is.
     if (this.#buffer.isEmpty && this.#isUp) return undefined;
     return { ...this.#buffer.take(MOST_POLLS_A_BATCH), nowMs: this.#calendar.now() };
-  }
-
-  #putAll({ quotas, budgets, pauses, notifications }: Standing): void {
-    for (const row of rowsOf(quotas)) this.#buffer.put(row);
-    for (const [budget, record] of budgets) this.#buffer.put(budgetRow(budget, record));
-    for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
-    for (const [receiver, sinceMs] of notifications.since) this.keepReceiver(receiver, sinceMs);
-    for (const notified of notifications.notified) this.keepNotified(notified);
   }
 
   async #write(batch: StateBatch): Promise<boolean> {

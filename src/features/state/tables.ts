@@ -3,14 +3,12 @@
 import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../kernel/exchange/exchange.ts";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
-import { isOpen, type Notified, notifiedIn } from "../notify/plan/transitions.ts";
 import { FAILURES_COUNTED } from "../history/state.ts";
 import { HEALTH_STATES } from "../../kernel/poll/health.ts";
-import { type KeptQuotas, NOBODY_KNOWS, type QuotaRow, QUOTAS_OF } from "../quota/quota.ts";
-import { type BudgetRecord, type PauseRecord, recordIn } from "../hints/record.ts";
 import type { SavedValue } from "../history/kept-values.ts";
 import type { CountedBucket } from "../history/timeline.ts";
 import type { SavedPoll } from "../history/state.ts";
+import type { Note } from "../../kernel/text/notes.ts";
 import { hourOf } from "../../kernel/time/duration.ts";
 import {
   count,
@@ -23,6 +21,7 @@ import {
   objectOf,
   oneOf,
   optional,
+  parsed,
   type Row,
   text,
   whole,
@@ -36,16 +35,11 @@ export type Columns = Readonly<Record<string, string | number | null>>;
 
 /** A row that replaces the one with its key, so that only the last one has to be written. */
 export type KeyedRow = {
-  readonly table:
-    | "incidents"
-    | "value_hours"
-    | "quota_hours"
-    | "lost_hours"
-    | "budget_records"
-    | "upstream_records"
-    | "notifications";
+  readonly table: "incidents" | "value_hours" | "notes";
   readonly key: string;
   readonly columns: Columns;
+  /** It is dropped first where too many wait. */
+  readonly isLeast?: true;
 };
 
 export function pollColumns({ upstream, endedAtMs, watchedMs, status }: SavedPoll): Columns {
@@ -194,100 +188,32 @@ export function valueOf(row: Row): SavedValue {
   };
 }
 
-/** Where nobody knows how many they were. */
-const UNKNOWN = -1;
-
-export function quotaRow({ budget, of, hour, ...counts }: QuotaRow): KeyedRow {
-  const requests = storedCount(counts.requests);
-  const unconfirmed = storedCount(counts.unconfirmed);
-  const checksum = crc32(JSON.stringify([budget, of, hour, requests, unconfirmed]));
+export function noteRow({ kind, key, json: content, untilMs, isLeast }: Note): KeyedRow {
+  const json = JSON.stringify(content);
   return {
-    table: "quota_hours",
-    key: `${hour} ${of} ${budget}`,
-    columns: { budget, counts: of, hour, requests, unconfirmed, checksum },
+    table: "notes",
+    key: `${kind} ${key}`,
+    columns: {
+      kind,
+      key,
+      json,
+      until_ms: untilMs === undefined ? null : Math.round(untilMs),
+      checksum: checksumOf(kind, key, json),
+    },
+    ...(isLeast && { isLeast }),
   };
 }
 
-function lostHourRow(hour: number): KeyedRow {
-  return { table: "lost_hours", key: `${hour}`, columns: { hour, checksum: crc32(`${hour}`) } };
+/** SQLite keeps no checksums, and some notes are money. */
+function checksumOf(...texts: readonly string[]): number {
+  return crc32(JSON.stringify(texts));
 }
 
-export function rowsOf({ rows, lostHours }: KeptQuotas): readonly KeyedRow[] {
-  return [...rows.map(quotaRow), ...lostHours.map(lostHourRow)];
-}
-
-/** Answers may claim to have cost so much that SQLite would keep it, and nobody could read it again. */
-function storedCount(units: number): number {
-  return units === NOBODY_KNOWS ? UNKNOWN : Math.min(units, Number.MAX_SAFE_INTEGER);
-}
-
-/** SQLite keeps no checksums, and these counts are money. */
-export function quotaOf(row: Row): QuotaRow {
-  const countIn = (name: string): number => {
-    const stored = row.get(name, whole);
-    return stored === UNKNOWN ? NOBODY_KNOWS : count(stored);
-  };
-  const read = {
-    budget: row.get("budget", text),
-    of: row.get("counts", oneOf(QUOTAS_OF)),
-    hour: row.get("hour", whole),
-    requests: countIn("requests"),
-    unconfirmed: countIn("unconfirmed"),
-  };
-  row.get("checksum", exactly(quotaRow(read).columns["checksum"]));
-  return read;
-}
-
-export function lostHourOf(row: Row): number {
-  const hour = row.get("hour", whole);
-  row.get("checksum", exactly(lostHourRow(hour).columns["checksum"]));
-  return hour;
-}
-
-/** All that is kept of a budget beside its quota. */
-export function budgetRow(budget: string, record: BudgetRecord): KeyedRow {
-  return { table: "budget_records", key: budget, columns: { budget, record: JSON.stringify(record) } };
-}
-
-export function budgetOf(row: Row): readonly [budget: string, record: BudgetRecord] {
-  return [row.get("budget", text), row.get("record", json(recordIn))];
-}
-
-export function pauseRow(upstream: string, record: PauseRecord): KeyedRow {
-  return { table: "upstream_records", key: upstream, columns: { upstream, record: JSON.stringify(record) } };
-}
-
-export function pauseOf(row: Row): readonly [upstream: string, record: PauseRecord] {
-  const pauseIn = (record: Row): PauseRecord => ({ pausedUntilMs: record.get("pausedUntilMs", number) });
-  return [row.get("upstream", text), row.get("record", json(pauseIn))];
-}
-
-/** A receiver itself is the row of no alert: since then it is known. */
-export function receiverRow(receiver: string, sinceMs: number): KeyedRow {
-  return notificationRow(receiver, "", { at_ms: Math.round(sinceMs), is_open: 1, record: "{}" });
-}
-
-export function notifiedRow(notified: Notified): KeyedRow {
-  const { receiver, alert, atMs } = notified;
-  const record = JSON.stringify(notified);
-  return notificationRow(receiver, alert, {
-    at_ms: Math.round(atMs),
-    is_open: Number(isOpen(notified)),
-    record,
-  });
-}
-
-function notificationRow(receiver: string, alert: string, columns: Columns): KeyedRow {
-  return { table: "notifications", key: `${receiver} ${alert}`, columns: { receiver, alert, ...columns } };
-}
-
-export function receiverOf(row: Row): readonly [receiver: string, sinceMs: number] {
-  row.get("alert", exactly(""));
-  return [row.get("receiver", text), row.get("at_ms", whole)];
-}
-
-export function notifiedOf(row: Row): Notified {
-  return row.get("record", json(notifiedIn));
+export function noteOf(row: Row): Note {
+  const [kind, key] = [row.get("kind", text), row.get("key", text)];
+  row.get("checksum", exactly(checksumOf(kind, key, row.get("json", text))));
+  const untilMs = row.get("until_ms", optional(whole));
+  return { kind, key, json: row.get("json", parsed), ...(untilMs !== undefined && { untilMs }) };
 }
 
 /** The rest of its polls is ours. */

@@ -1,25 +1,30 @@
 import type { Clock } from "../time/clock.ts";
-import type { PauseRecord } from "../../features/hints/record.ts";
+import type { Note, NoteKind } from "../text/notes.ts";
+import { number } from "../text/rows.ts";
 
-/** The port of the file that pauses of upstreams are kept in. */
-export type KeepPause = (upstream: string, record: PauseRecord) => void;
+/** When the pause of an upstream alone ends, by its name. Wall clock. */
+export const PAUSES: NoteKind<number> = {
+  name: "pause",
+  read: number,
+  merge: Math.max,
+  later: (untilMs, byMs) => untilMs + byMs,
+};
 
 /** An upstream may ask for a pause of itself alone. It outlives its place in the config, and this process. */
 export class UpstreamPauses {
   readonly #clock: Clock;
-  readonly #keep: KeepPause;
+  readonly #keep: (note: Note) => void;
   readonly #untilMs = new Map<string, number>();
 
   constructor(
     clock: Clock,
-    restored: ReadonlyMap<string, PauseRecord> = new Map(),
-    keep: KeepPause = () => {},
+    restored: ReadonlyMap<string, number> = new Map(),
+    keep: (note: Note) => void = () => {},
   ) {
     this.#clock = clock;
     this.#keep = keep;
     const sinceWallMs = clock.now() - clock.wallNow();
-    for (const [upstream, { pausedUntilMs }] of restored)
-      this.#untilMs.set(upstream, pausedUntilMs + sinceWallMs);
+    for (const [upstream, untilMs] of restored) this.#untilMs.set(upstream, untilMs + sinceWallMs);
   }
 
   /** Monotonic; in the past if there is no pause. */
@@ -39,15 +44,16 @@ export class UpstreamPauses {
     for (const [name, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(name);
     const untilMs = Math.max(this.untilMs(upstream), nowMs + forMs);
     this.#untilMs.set(upstream, untilMs);
-    this.#keep(upstream, this.#recordOf(untilMs));
+    this.#keep(this.#noteOf(upstream, untilMs));
   }
 
   /** The file must hold all of these. */
-  get records(): ReadonlyMap<string, PauseRecord> {
-    return new Map([...this.#untilMs].map(([name, untilMs]) => [name, this.#recordOf(untilMs)]));
+  get notes(): readonly Note[] {
+    return [...this.#untilMs].map(([upstream, untilMs]) => this.#noteOf(upstream, untilMs));
   }
 
-  #recordOf(untilMs: number): PauseRecord {
-    return { pausedUntilMs: Math.ceil(untilMs - this.#clock.now() + this.#clock.wallNow()) };
+  #noteOf(upstream: string, untilMs: number): Note {
+    const json = Math.ceil(untilMs - this.#clock.now() + this.#clock.wallNow());
+    return { kind: PAUSES.name, key: upstream, json };
   }
 }

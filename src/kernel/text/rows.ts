@@ -86,16 +86,16 @@ export function numbersOf<Name extends string>(names: readonly Name[]): Check<Pa
   };
 }
 
+export const parsed: Check<unknown> = (stored) => {
+  try {
+    return JSON.parse(text(stored));
+  } catch {
+    return misfit();
+  }
+};
+
 export function json<Read>(read: (row: Row) => Read): Check<Read> {
-  return (stored) => {
-    let value: unknown;
-    try {
-      value = JSON.parse(text(stored));
-    } catch {
-      return misfit();
-    }
-    return read(new Row(value));
-  };
+  return (stored) => read(new Row(parsed(stored)));
 }
 
 function misfit(): never {

@@ -1,3 +1,4 @@
+import { quotasInFile } from "../../support/kept-quotas.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -77,7 +78,7 @@ function readAll(path: string): {
         .map((row) => String(row["poll"])),
       minutes: Number(one("SELECT sum(polls) FROM minutes")),
       hours: Number(one("SELECT sum(polls) FROM hours")),
-      requests: Number(one("SELECT sum(requests) FROM quota_hours")),
+      requests: quotasInFile(database).reduce((sum, { requests }) => sum + requests, 0),
       openIncidents: Number(one("SELECT count(*) FROM incidents WHERE ended_at_ms IS NULL")),
     };
   } finally {

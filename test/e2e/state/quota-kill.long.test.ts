@@ -1,3 +1,4 @@
+import { quotasInFile } from "../../support/kept-quotas.ts";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -13,10 +14,9 @@ const UPSTREAMS = ["email", "sms"];
 function countedIn(path: string): { readonly requests: number; readonly unconfirmed: number } {
   const database = new DatabaseSync(path);
   try {
-    const sums = database
-      .prepare("SELECT sum(requests) AS requests, sum(unconfirmed) AS unconfirmed FROM quota_hours")
-      .get();
-    return { requests: Number(sums?.["requests"] ?? 0), unconfirmed: Number(sums?.["unconfirmed"] ?? 0) };
+    const rows = quotasInFile(database);
+    const sumOf = (what: "requests" | "unconfirmed"): number => rows.reduce((sum, row) => sum + row[what], 0);
+    return { requests: sumOf("requests"), unconfirmed: sumOf("unconfirmed") };
   } finally {
     database.close();
   }

@@ -1,3 +1,4 @@
+import { quotasInFile } from "../../support/kept-quotas.ts";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -58,15 +59,10 @@ export type Spent = { readonly counted: number; readonly unconfirmed: number };
 export function spentIn(folder: ConfigFolder): Spent {
   const database = new DatabaseSync(stateFileOf(folder));
   try {
-    const row = database
-      .prepare(
-        "SELECT sum(requests) AS counted, sum(unconfirmed) AS unconfirmed FROM quota_hours WHERE budget = 'api' AND counts = 'money'",
-      )
-      .get();
-    return {
-      counted: Number(row?.["counted"] ?? 0) / 1e9,
-      unconfirmed: Number(row?.["unconfirmed"] ?? 0) / 1e9,
-    };
+    const rows = quotasInFile(database).filter(({ budget, of }) => budget === "api" && of === "money");
+    const sumOf = (what: "requests" | "unconfirmed"): number =>
+      rows.reduce((sum, row) => sum + row[what], 0) / 1e9;
+    return { counted: sumOf("requests"), unconfirmed: sumOf("unconfirmed") };
   } finally {
     database.close();
   }

@@ -3,6 +3,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
 import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { quotasIn } from "../../../src/features/quota/quota.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
 import { History } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
@@ -27,10 +28,10 @@ const config = sampleConfig({
   budgets: [sampleBudget({ name: "api", share: 0.5, rates, lingerMs: 0, quota })],
   upstreams: [],
 });
-const quotas = new Quotas(systemClock, store.standing.quotas);
+const quotas = new Quotas(systemClock, quotasIn([store]));
 const inner = new LocalLedger(config, systemClock, quotas);
 const ledger = new JournaledLedger(inner, [store], systemClock);
-store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.kept }));
+store.readAfterTrouble(() => quotas.notes);
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
 const { used, unconfirmed } = quotas.of("api", "requests");

@@ -2,12 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Advice } from "../../../src/features/hints/fields/advice.ts";
-import type { Note, NoteHome } from "../../../src/features/quota/journal.ts";
+import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
 import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import { UpstreamPauses } from "../../../src/kernel/budget/pauses.ts";
+import { PAUSES, UpstreamPauses } from "../../../src/kernel/budget/pauses.ts";
 import {
   type BudgetRecord,
+  HELD,
   type Held,
   heldOf,
   NOTHING_HELD,
@@ -32,11 +33,8 @@ class File implements NoteHome {
   #waiting: (() => void)[] = [];
 
   write(notes: readonly Note[]): Promise<boolean> {
-    for (const note of notes) {
-      if (note.kind !== "budget") continue;
-      const parsed: BudgetRecord = JSON.parse(JSON.stringify(note.record));
-      this.records.set(note.budget, parsed);
-    }
+    const written: readonly Note[] = JSON.parse(JSON.stringify(notes));
+    for (const [budget, record] of notesOf(HELD, [{ notes: written }])) this.records.set(budget, record);
     return new Promise((resolve) => void this.#waiting.push(() => resolve(true)));
   }
 
@@ -106,16 +104,16 @@ describe("after a restart", () => {
 
   test("the pause of one upstream goes on", () => {
     const clock = new VirtualClock();
-    const kept = new Map<string, { readonly pausedUntilMs: number }>();
-    const first = new UpstreamPauses(clock, new Map(), (name, record) => void kept.set(name, record));
+    const notes: Note[] = [];
+    const first = new UpstreamPauses(clock, new Map(), (note) => void notes.push(note));
     first.pause("email", MINUTE_MS);
     first.pause("email", 1_000);
     clock.stall(20_000);
-    const next = new UpstreamPauses(clock, kept);
+    const next = new UpstreamPauses(clock, notesOf(PAUSES, [{ notes: notes.slice(-1) }]));
     expect(next.untilMs("email") - clock.now()).toBe(40_000);
     next.capAt("email", 10_000);
     expect(next.untilMs("email") - clock.now()).toBe(10_000);
-    expect(next.records).toEqual(new Map([["email", { pausedUntilMs: clock.wallNow() + 10_000 }]]));
+    expect(next.notes).toEqual([{ kind: "pause", key: "email", json: clock.wallNow() + 10_000 }]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { quotasKept } from "../../support/kept-quotas.ts";
 import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 
@@ -44,7 +45,7 @@ async function typed(
   });
   const next = opened(await openStateStore(opening));
   await next.close();
-  return { code, out, err, counted: next.standing.quotas.rows };
+  return { code, out, err, counted: quotasKept(next).rows };
 }
 
 const STATE = { state: { path: "data/pacewatch.db" } };

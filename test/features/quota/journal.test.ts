@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { Journal, type Note } from "../../../src/features/quota/journal.ts";
-import { NOTHING_HELD } from "../../../src/features/hints/record.ts";
+import { Journal } from "../../../src/features/quota/journal.ts";
+import type { Note } from "../../../src/kernel/text/notes.ts";
+import { heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
+import { quotasKept } from "../../support/kept-quotas.ts";
 import { sampleQuotaNote } from "../../support/samples.ts";
 import { settle } from "../../support/virtual/clock.ts";
 
@@ -21,24 +23,24 @@ class Home {
   /** In each write. */
   get requests(): readonly (readonly unknown[])[] {
     return this.writes.map((notes) =>
-      notes.map((note) => (note.kind === "quota" ? note.row.requests : note.budget)),
+      notes.map((note) => quotasKept({ notes: [note] }).rows[0]?.requests ?? note.key),
     );
   }
 }
 
-function opened(): { home: Home; journal: Journal; put: (requests: number, hour?: number) => void } {
+function opened(): { home: Home; journal: Journal; put: (requests: number, day?: number) => void } {
   const home = new Home();
   const journal = new Journal(home);
-  const put = (requests: number, hour = 1): void => journal.put(sampleQuotaNote({ requests, hour }));
+  const put = (requests: number, day = 1): void => journal.put(sampleQuotaNote({ requests, hour: day * 24 }));
   return { home, journal, put };
 }
 
-test("what is put in one turn is one write, and the last row of an hour stands for those before it", async () => {
+test("what is put in one turn is one write, and the last note of a day stands for those before it", async () => {
   const { home, journal, put } = opened();
   put(1);
   put(2);
   put(7, 2);
-  journal.put({ kind: "budget", budget: "api", record: NOTHING_HELD });
+  journal.put(heldNote("api", NOTHING_HELD));
   const waiting = [journal.written(), journal.written()];
   await settle();
   expect(home.requests).toEqual([[2, 7, "api"]]);
@@ -83,7 +85,7 @@ test("what was not written is written with the next note, as it is by then", asy
   ]);
 });
 
-test("a row that is there already is not written again, unless a write failed since", async () => {
+test("a note that is there already is not written again, unless a write failed since", async () => {
   const { home, journal, put } = opened();
   put(1);
   await settle();

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Note, NoteHome } from "../../../src/features/quota/journal.ts";
+import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
 import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import type { QuotaKey, QuotaRow } from "../../../src/features/quota/quota.ts";
+import { type QuotaKey, quotaNotes, type QuotaRow, quotasIn } from "../../../src/features/quota/quota.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
-import type { BudgetRecord } from "../../../src/features/hints/record.ts";
+import { type BudgetRecord, HELD } from "../../../src/features/hints/record.ts";
 import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
@@ -16,18 +16,18 @@ const PAID = { budget: "paid", of: "money" } as const;
 
 /** What outlives a process, written as late as it is told to. */
 class Disk {
-  readonly #rows = new Map<string, QuotaRow>();
-  readonly records = new Map<string, BudgetRecord>();
+  readonly #notes = new Map<string, Note>();
 
   write(notes: readonly Note[]): void {
-    for (const note of notes) {
-      if (note.kind === "budget") this.records.set(note.budget, note.record);
-      else this.#rows.set(`${note.row.budget} ${note.row.of} ${note.row.hour}`, note.row);
-    }
+    for (const note of notes) this.#notes.set(`${note.kind} ${note.key}`, note);
+  }
+
+  get records(): ReadonlyMap<string, BudgetRecord> {
+    return notesOf(HELD, [{ notes: [...this.#notes.values()] }]);
   }
 
   get rows(): readonly QuotaRow[] {
-    return [...this.#rows.values()];
+    return quotasIn([{ notes: [...this.#notes.values()] }]).rows;
   }
 
   total({ budget, of }: QuotaKey, what: "requests" | "unconfirmed" = "requests", fromHour = 0): number {
@@ -264,7 +264,7 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
     const realMs = 1_790_000_000_000;
     const hour = Math.floor(realMs / HOUR_MS) - 1;
-    disk.write([{ kind: "quota", row: { ...API, hour, requests: 50, unconfirmed: 0 } }]);
+    disk.write(quotaNotes({ rows: [{ ...API, hour, requests: 50, unconfirmed: 0 }], lostHours: [] }));
     const process = new Process(disk, clock, 100);
     clock.stall(120_000);
     (await process.granted()).settle("answered");
@@ -323,7 +323,9 @@ describe("a quota of a process that was killed before it believed the time", () 
 
   test("is used up where nobody knows what was counted", async () => {
     const disk = new Disk();
-    disk.write([{ kind: "quota", row: { ...API, hour: 0, requests: Infinity, unconfirmed: Infinity } }]);
+    disk.write(
+      quotaNotes({ rows: [{ ...API, hour: 0, requests: Infinity, unconfirmed: Infinity }], lostHours: [] }),
+    );
     const { inner, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
     expect(inner.quotas.of("api", "requests").used).toBe(100);
     await file.finish();

@@ -48,15 +48,7 @@ const STATUS: Readonly<Partial<Record<Deed, number>>> = { error: 503, throttled:
 export type Script = (upstream: string, atMs: number) => Deed;
 
 const CONFIRMS_AFTER_MS = 20_000;
-const UNBOUNDED = {
-  polls: Infinity,
-  incidents: Infinity,
-  value_hours: Infinity,
-  quota_hours: Infinity,
-  budget_records: Infinity,
-  upstream_records: Infinity,
-  notifications: Infinity,
-};
+const UNBOUNDED = { polls: Infinity };
 
 type Watched = { readonly upstream: Upstream; readonly record: UpstreamRecord; health: Health };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { StateBuffer } from "../../../src/features/state/buffer.ts";
-import { incidentRow, type KeyedRow } from "../../../src/features/state/tables.ts";
+import { incidentRow, type KeyedRow, noteRow } from "../../../src/features/state/tables.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
 import { samplePoll } from "../../support/samples.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
@@ -9,7 +9,7 @@ const BOUNDS = {
   polls: 5,
   incidents: 2,
   value_hours: 3,
-  notifications: 2,
+  leastNotes: 2,
 };
 
 function poll(turn: number): SavedPoll {
@@ -85,4 +85,15 @@ test("incidents are bounded too: the one that was heard of longest ago gives way
   buffer.put(incident(1, 2));
   buffer.put(incident(3, 1));
   expect(buffer.take(9).rows).toEqual([incident(1, 2), incident(3, 1)]);
+});
+
+test("of notes only those that are needed least are bounded, and one that becomes such is written once", () => {
+  const buffer = new StateBuffer(BOUNDS);
+  const note = (key: string, json: number, isLeast?: true): KeyedRow =>
+    noteRow({ kind: "told", key, json, ...(isLeast && { isLeast }) });
+  for (const key of ["a", "b", "c"]) buffer.put(note(key, 1));
+  buffer.put(note("a", 2, true));
+  buffer.put(note("d", 2, true));
+  buffer.put(note("e", 2, true));
+  expect(buffer.take(9).rows).toEqual([note("b", 1), note("c", 1), note("d", 2, true), note("e", 2, true)]);
 });

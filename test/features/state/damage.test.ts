@@ -18,10 +18,20 @@ import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/features/state/file.ts";
-import { quotaRow } from "../../../src/features/state/tables.ts";
-import { setUsed } from "../../../src/features/state/set-used.ts";
-import { type KeptQuotas, NOTHING_KEPT } from "../../../src/features/quota/quota.ts";
+import { noteRow } from "../../../src/features/state/tables.ts";
+import { rewriteNotes } from "../../../src/features/state/rewriting.ts";
+import { withUsed } from "../../../src/features/quota/command.ts";
+import {
+  type KeptQuotas,
+  NOTHING_KEPT,
+  type QuotaKey,
+  quotaNotes,
+  quotasIn,
+} from "../../../src/features/quota/quota.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
+import { quotasKept } from "../../support/kept-quotas.ts";
+import { sampleQuotaNote } from "../../support/samples.ts";
+import type { StateStore } from "../../../src/features/history/state.ts";
 import { batchAt, NOW_MS, StateBench, stateErrors } from "./bench.ts";
 import { aLife, COUNTED, overwrite } from "./damage.ts";
 
@@ -100,7 +110,7 @@ test("a damaged file stays where it is while no new one can be begun, however of
   }
   const store = await bench.open();
   expect(readFileSync(`${bench.path}.corrupt-1`).equals(damaged)).toBe(true);
-  expect(store.standing.quotas.rows).toEqual([COUNTED]);
+  expect(quotasKept(store, NOW_MS).rows).toEqual([COUNTED]);
 });
 
 test("a damaged file behind a link is moved aside where it is, and the loss is told after a restart too", async () => {
@@ -169,6 +179,22 @@ describe("a file that nothing shows to be ours stays as it was, and the start is
 
 const API = { budget: "api", of: "requests" } as const;
 
+function setUsed(
+  path: string,
+  used: { readonly quota: QuotaKey; readonly used: number; readonly nowMs: number },
+): string | undefined {
+  return rewriteNotes(path, (notes, isLoss) => withUsed(quotasIn([{ notes }]), isLoss, used));
+}
+
+/** As a life does it that begins with it. */
+async function writeAll(store: StateStore): Promise<void> {
+  const notes = quotaNotes(quotasKept(store, NOW_MS));
+  store.readAfterTrouble(() => notes);
+  await store.write([]);
+  await store.write(notes);
+  await store.close();
+}
+
 describe("quota counts are money:", () => {
   test("from a damaged file they are saved, where they can be read", async () => {
     await using bench = await StateBench.make();
@@ -177,16 +203,16 @@ describe("quota counts are money:", () => {
     overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
-    expect(store.standing.quotas.rows).toEqual([COUNTED]);
+    expect(quotasKept(store, NOW_MS).rows).toEqual([COUNTED]);
     await store.close();
-    expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
+    expect(quotasKept(await bench.open(), NOW_MS).rows).toEqual([COUNTED]);
   });
 
   test("also from one that was truncated, if they are before its end", async () => {
     await using bench = await StateBench.make();
     await aLife(bench);
     truncate(bench.path, statSync(bench.path).size - 40_960);
-    expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
+    expect(quotasKept(await bench.open(), NOW_MS).rows).toEqual([COUNTED]);
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
   });
 
@@ -202,10 +228,10 @@ describe("quota counts are money:", () => {
       damage(bench.path);
       const store = await bench.open();
       expect(stateErrors(bench)).toEqual([expect.stringContaining("run: pacewatch quota BUDGET --used N")]);
-      expect(store.standing.quotas.lostHours).toEqual([COUNTED.hour]);
+      expect(quotasKept(store, NOW_MS).lostHours).toEqual([COUNTED.hour]);
       expect(store.lostAtMs).toBeGreaterThan(0);
-      await store.close();
-      expect((await bench.open()).standing.quotas.lostHours).toEqual([COUNTED.hour]);
+      await writeAll(store);
+      expect(quotasKept(await bench.open(), NOW_MS).lostHours).toEqual([COUNTED.hour]);
     },
   );
 
@@ -236,7 +262,7 @@ describe("quota counts are money:", () => {
   ];
 
   async function usedOfTwo(bench: StateBench) {
-    const quotas = new Quotas(bench.clock, (await bench.open()).standing.quotas);
+    const quotas = new Quotas(bench.clock, quotasKept(await bench.open(), NOW_MS));
     bench.clock.stall(3_600_000);
     const limit = { most: 50, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
     for (const budget of ["api", "ai"]) quotas.of(budget, "requests").change(limit);
@@ -252,7 +278,7 @@ describe("what is not in the file is not forgotten:", () => {
     rows: [{ ...COUNTED, requests: Infinity, unconfirmed: Infinity }],
     lostHours: [COUNTED.hour],
   };
-  const rows = [quotaRow(COUNTED)];
+  const rows = [noteRow(sampleQuotaNote(COUNTED))];
 
   /** A process that could not write the last of these batches; `ends` is how it went on. */
   async function aLifeThatFails(bench: StateBench, ends: (file: StateFile, away: string) => void) {
@@ -274,10 +300,10 @@ describe("what is not in the file is not forgotten:", () => {
       expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
     ]);
     expect(store.lostAtMs).toBe(NOW_MS);
-    expect(store.standing.quotas).toEqual(ALL_USED);
-    await store.close();
+    expect(quotasKept(store, NOW_MS)).toEqual(ALL_USED);
+    await writeAll(store);
     bench.logged.length = 0;
-    expect((await bench.open()).standing.quotas).toEqual(ALL_USED);
+    expect(quotasKept(await bench.open(), NOW_MS)).toEqual(ALL_USED);
     expect(stateErrors(bench)).toEqual([]);
   });
 
@@ -289,7 +315,7 @@ describe("what is not in the file is not forgotten:", () => {
     expect(stateErrors(bench)).toEqual([
       expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
     ]);
-    expect(store.standing.quotas).toEqual(ALL_USED);
+    expect(quotasKept(store, NOW_MS)).toEqual(ALL_USED);
   });
 
   test("where it could be written again before the end, nothing is lost", async () => {
@@ -298,7 +324,7 @@ describe("what is not in the file is not forgotten:", () => {
       for (let batch = 0; batch < 2; batch += 1) file.write(batchAt(NOW_MS, { rows }));
     });
     expect(stateErrors(bench)).toEqual([]);
-    expect(store.standing.quotas.rows).toEqual([COUNTED]);
+    expect(quotasKept(store, NOW_MS).rows).toEqual([COUNTED]);
   });
 
   test("a file that was deleted as a whole is told, and counts as used", async () => {
@@ -307,14 +333,14 @@ describe("what is not in the file is not forgotten:", () => {
     rmSync(bench.path);
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/^the state file was removed: .*quota/)]);
-    expect(store.standing.quotas).toEqual({ rows: [], lostHours: [COUNTED.hour] });
+    expect(quotasKept(store, NOW_MS)).toEqual({ rows: [], lostHours: [COUNTED.hour] });
   });
 
   test("who deletes both files begins anew", async () => {
     await using bench = await StateBench.make();
     await aLife(bench, 1);
     for (const name of readdirSync(bench.directory)) rmSync(join(bench.directory, name));
-    expect((await bench.open()).standing.quotas).toEqual(NOTHING_KEPT);
+    expect(quotasKept(await bench.open(), NOW_MS)).toEqual(NOTHING_KEPT);
     expect(stateErrors(bench)).toEqual([]);
   });
 
@@ -326,7 +352,7 @@ describe("what is not in the file is not forgotten:", () => {
       const used = { quota: API, used: 7, nowMs: NOW_MS };
       expect(setUsed(bench.path, used)).toBeUndefined();
     });
-    expect(store.standing.quotas).toEqual({
+    expect(quotasKept(store, NOW_MS)).toEqual({
       rows: [{ ...COUNTED, requests: 7, unconfirmed: 0 }],
       lostHours: [COUNTED.hour],
     });
@@ -336,7 +362,7 @@ describe("what is not in the file is not forgotten:", () => {
 /** As a disk that flips a bit: SQLite does not notice. */
 function changeCount(path: string): void {
   using database = new DatabaseSync(path);
-  database.exec("UPDATE quota_hours SET requests = requests - 1");
+  database.exec("UPDATE notes SET json = replace(json, '40', '39')");
 }
 
 test("of damaged files the last three are kept", async () => {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { QuotaRow } from "../../../src/features/quota/quota.ts";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, type StateBench, TIMEOUT } from "./bench.ts";
 
 export const COUNTED: QuotaRow = sampleQuotaRow({
@@ -21,7 +21,7 @@ export async function aLife(bench: StateBench, polls = 500): Promise<void> {
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
     });
   }
-  void store.write([{ kind: "quota", row: COUNTED }]);
+  void store.write([sampleQuotaNote(COUNTED)]);
   await store.close();
 }
 

@@ -1,3 +1,4 @@
+import { quotaNotes } from "../../../src/features/quota/quota.ts";
 import {
   existsSync,
   mkdirSync,
@@ -10,7 +11,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { NOTHING_HELD } from "../../../src/features/hints/record.ts";
+import { HELD, heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
+import { PAUSES } from "../../../src/kernel/budget/pauses.ts";
+import { notesOf } from "../../../src/kernel/text/notes.ts";
+import { quotasKept } from "../../support/kept-quotas.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { keptIn } from "../../../src/features/report/report-rows.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
@@ -280,19 +284,18 @@ describe("after a restart", () => {
       sampleQuotaRow({ hour: hourOf(NOW_MS) - 5, requests: 40 }),
       sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 2, unconfirmed: 1 }),
     ];
-    void first.write(rows.map((row) => ({ kind: "quota", row })));
+    void first.write(quotaNotes({ rows, lostHours: [] }));
     await first.close();
-    expect((await bench.open()).standing.quotas.rows).toEqual(rows);
+    expect(quotasKept(await bench.open()).rows).toEqual(rows);
   });
 
   test("what ten answers claimed to have cost, more than can be read again, is there as the most that can", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
     const row = sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 10 * 1e15, unconfirmed: 0 });
-    void first.write([{ kind: "quota", row }]);
+    void first.write([sampleQuotaNote(row)]);
     await first.close();
-    const { standing } = await bench.open();
-    expect(standing.quotas.rows).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
+    expect(quotasKept(await bench.open()).rows).toEqual([{ ...row, requests: Number.MAX_SAFE_INTEGER }]);
   });
 
   test("what holds a budget back is there as it was said last, and the pause of an upstream", async () => {
@@ -310,18 +313,18 @@ describe("after a restart", () => {
     };
     const first = await bench.open();
     void first.write([
-      { kind: "budget", budget: "api", record: NOTHING_HELD },
-      { kind: "budget", budget: "api", record },
-      { kind: "budget", budget: "ai", record: NOTHING_HELD },
+      heldNote("api", NOTHING_HELD),
+      heldNote("api", record),
+      heldNote("ai", NOTHING_HELD),
+      { kind: PAUSES.name, key: "email", json: NOW_MS + 9_000 },
     ]);
-    first.keepPause("email", { pausedUntilMs: NOW_MS + 9_000 });
     await first.close();
-    const { budgets, pauses } = (await bench.open()).standing;
-    expect([...budgets]).toEqual([
+    const kept = [await bench.open()];
+    expect([...notesOf(HELD, kept)]).toEqual([
       ["ai", NOTHING_HELD],
       ["api", record],
     ]);
-    expect([...pauses]).toEqual([["email", { pausedUntilMs: NOW_MS + 9_000 }]]);
+    expect([...notesOf(PAUSES, kept)]).toEqual([["email", NOW_MS + 9_000]]);
   });
 
   test("a wall clock that is far ahead at the start makes nothing too old", async () => {
@@ -350,9 +353,7 @@ test("rows are in the file half a second later, without an orderly end; notes as
   await using bench = await StateBench.make();
   const store = await bench.open();
   expect(await store.write([sampleQuotaNote({ hour: hourOf(NOW_MS), requests: 7 })])).toBe(true);
-  expect(bench.query("SELECT requests, unconfirmed FROM quota_hours")).toEqual([
-    { requests: 7, unconfirmed: 0 },
-  ]);
+  expect(bench.query("SELECT json FROM notes")).toEqual([{ json: `[[${hourOf(NOW_MS)},7,0]]` }]);
   bench.poll(bench.recordOf(store));
   await bench.written(1);
   expect(store.isUp).toBe(true);
@@ -465,10 +466,7 @@ test.each([
   await using bench = await StateBench.make();
   const store = await bench.open();
   const record = bench.recordOf(store);
-  store.readAfterTrouble(() => ({
-    ...store.standing,
-    quotas: { rows: [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })], lostHours: [] },
-  }));
+  store.readAfterTrouble(() => [sampleQuotaNote({ hour: hourOf(NOW_MS), requests: 40 })]);
   bench.poll(record);
   await bench.written(1);
   change(bench.path);
@@ -477,7 +475,7 @@ test.each([
   expect(stateErrors(bench)).toEqual([`the state file was moved, replaced or removed: ${IN_MEMORY}`]);
   await bench.until(() => store.isUp);
   expect(bench.query("SELECT poll FROM polls")).toEqual([{ poll: "the next" }]);
-  expect(bench.query("SELECT requests FROM quota_hours")).toEqual([{ requests: 40 }]);
+  expect(bench.query("SELECT json FROM notes")).toEqual([{ json: `[[${hourOf(NOW_MS)},40,0]]` }]);
 });
 
 test("no file but its own two are left behind by an orderly end", async () => {

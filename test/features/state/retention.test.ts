@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { StateFile } from "../../../src/features/state/file.ts";
 import { retentionAt } from "../../../src/features/state/retention.ts";
-import { incidentRow, quotaRow } from "../../../src/features/state/tables.ts";
+import { incidentRow, noteRow } from "../../../src/features/state/tables.ts";
 import {
   FILE_BYTES_AN_UPSTREAM,
   INCIDENTS_IN_FILE,
@@ -11,7 +11,7 @@ import {
 import { EVIDENCE_POLLS } from "../../../src/features/history/incidents.ts";
 import { FAILURES_KEPT, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
 test("polls are kept for a day, minutes for two days, hours for 400; availability of 30 days survives", async () => {
@@ -61,8 +61,8 @@ test("of incidents the newest 350 of each upstream are kept; of quotas what thei
     polls: 2,
   }));
   const hour = Math.floor(NOW_MS / HOUR_MS);
-  const quotas = [hour - 400 * 24, hour - 401 * 24].map((each) => sampleQuotaRow({ hour: each }));
-  const rows = [...incidents.map((each) => incidentRow(each, [], NOW_MS)), ...quotas.map(quotaRow)];
+  const quotas = [hour - 400 * 24, hour - 402 * 24].map((each) => sampleQuotaNote({ hour: each }));
+  const rows = [...incidents.map((each) => incidentRow(each, [], NOW_MS)), ...quotas.map(noteRow)];
   file.write(batchAt(NOW_MS, { rows }));
   expect(
     bench.query("SELECT upstream, count(*) AS n, min(started_at_ms) AS at FROM incidents GROUP BY upstream"),
@@ -74,7 +74,7 @@ test("of incidents the newest 350 of each upstream are kept; of quotas what thei
       at: incidents.filter((each) => each.upstream === "email")[200]?.startedAtMs,
     },
   ]);
-  expect(bench.query("SELECT hour FROM quota_hours")).toEqual([{ hour: hour - 400 * 24 }]);
+  expect(bench.query("SELECT json FROM notes")).toEqual([{ json: `[[${hour - 400 * 24},5,0]]` }]);
   file.close();
 });
 
@@ -84,18 +84,17 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.open(NOW_MS);
   const hour = Math.floor(NOW_MS / HOUR_MS);
   file.write(batchAt(NOW_MS + 400 * DAY_MS));
-  file.write(batchAt(NOW_MS, { rows: [quotaRow(sampleQuotaRow({ hour: hour - 500 * 24 }))] }));
-  expect(bench.count("quota_hours")).toBe(0);
+  file.write(batchAt(NOW_MS, { rows: [noteRow(sampleQuotaNote({ hour: hour - 500 * 24 }))] }));
+  expect(bench.count("notes")).toBe(0);
   file.close();
 });
 
-test("a round keeps minutes for two days, hours for 400, quotas for their longest period", () => {
+test("a round keeps minutes for two days, hours for 400", () => {
   const nowMs = 1_790_000_000_000;
-  const { day, minute = 0, hour = 0, quotaHour = 0 } = retentionAt(nowMs);
+  const { day, minute = 0, hour = 0 } = retentionAt(nowMs);
   expect(day).toBe(nowMs - DAY_MS);
   expect(nowMs - minute * MINUTE_MS).toBeGreaterThanOrEqual(2 * DAY_MS);
   expect(nowMs - hour * HOUR_MS).toBeGreaterThanOrEqual(400 * DAY_MS);
-  expect(nowMs - quotaHour * HOUR_MS).toBeGreaterThan(366 * DAY_MS);
 });
 
 test("of an upstream that is polled each second, a bounded number of polls is kept, and its newest failures", async () => {

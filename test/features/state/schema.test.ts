@@ -1,11 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inTransaction } from "../../../src/features/state/database.ts";
-import { readQuotas } from "../../../src/features/state/reading.ts";
+import { readNotes } from "../../../src/features/state/reading.ts";
 import { createTables, migrate, newestVersion, versionOf } from "../../../src/features/state/schema.ts";
-import { quotaRow } from "../../../src/features/state/tables.ts";
+import { noteRow } from "../../../src/features/state/tables.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
-import { sampleQuotaRow } from "../../support/samples.ts";
+import { sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
+import { quotasKept } from "../../support/kept-quotas.ts";
 import { StateBench, stateErrors } from "./bench.ts";
 import { COUNTED } from "./damage.ts";
 
@@ -15,13 +16,13 @@ function before(): DatabaseSync {
   onTestFinished(() => database.close());
   createTables(database);
   database.exec(`PRAGMA user_version = ${newestVersion([])}`);
-  const rows = [quotaRow(sampleQuotaRow())];
+  const rows = [noteRow(sampleQuotaNote())];
   new StateWriter(database).write({ polls: [], rows });
   return database;
 }
 
-const SPENT = "ALTER TABLE quota_hours ADD COLUMN spent REAL NOT NULL DEFAULT 0";
-const RENAMED = "ALTER TABLE quota_hours RENAME COLUMN spent TO spent_eur";
+const SPENT = "ALTER TABLE notes ADD COLUMN spent REAL NOT NULL DEFAULT 0";
+const RENAMED = "ALTER TABLE notes RENAME COLUMN spent TO spent_eur";
 
 describe("a file of an older shape", () => {
   test("takes each step that came since, once and in order, and keeps what is in it", () => {
@@ -30,10 +31,10 @@ describe("a file of an older shape", () => {
       inTransaction(database, () => migrate(database, steps));
       expect(versionOf(database)).toBe(newestVersion(steps));
     }
-    expect(database.prepare("SELECT * FROM quota_hours").all()).toEqual([
-      { ...quotaRow(sampleQuotaRow()).columns, spent_eur: 0 },
+    expect(database.prepare("SELECT * FROM notes").all()).toEqual([
+      { ...noteRow(sampleQuotaNote()).columns, spent_eur: 0 },
     ]);
-    expect(readQuotas(database).rows).toEqual([sampleQuotaRow()]);
+    expect(quotasKept({ notes: readNotes(database) }).rows).toEqual([sampleQuotaRow()]);
   });
 
   test("takes several steps at once, or none of them", () => {
@@ -48,10 +49,10 @@ describe("a file of an older shape", () => {
 test("a file of a version that never was is moved aside, and its quotas are kept", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  void store.write([{ kind: "quota", row: COUNTED }]);
+  void store.write([sampleQuotaNote(COUNTED)]);
   await store.close();
-  bench.change("DROP TABLE notifications; PRAGMA user_version = 0");
-  expect((await bench.open()).standing.quotas.rows).toEqual([COUNTED]);
+  bench.change("DROP TABLE value_hours; PRAGMA user_version = 0");
+  expect(quotasKept(await bench.open()).rows).toEqual([COUNTED]);
   expect(stateErrors(bench)).toEqual([
     expect.stringMatching(/^the state file is of a version that never was: it was moved to ".*-1"/),
   ]);

@@ -3,11 +3,10 @@ import type { StateBatch, Trouble, WriteReply } from "../../../src/features/stat
 import { SqliteStateStore } from "../../../src/features/state/store.ts";
 import type { DiedWriting, StateThread } from "../../../src/features/state/thread.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
-import { NOTHING_HELD } from "../../../src/features/hints/record.ts";
-import { NOTHING_STANDING } from "../../../src/features/history/state.ts";
+import { heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
 import { History } from "../../../src/features/history/history.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
-import { samplePoll, sampleQuotaNote, sampleQuotaRow, recordPoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote, recordPoll } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
@@ -53,7 +52,10 @@ class FakeThread implements StateThread {
   /** Of each batch. */
   get quotas(): readonly (readonly unknown[])[] {
     return this.batches.map(({ rows }) =>
-      rows.filter(({ table }) => table === "quota_hours").map(({ columns }) => columns["requests"]),
+      rows
+        .filter(({ table }) => table === "notes")
+        .map(({ columns }) => /^\[\[\d+,(\d+)/.exec(String(columns["json"]))?.[1])
+        .map(Number),
     );
   }
 }
@@ -68,11 +70,12 @@ class Scene {
   constructor(trouble?: Trouble) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), standing: NOTHING_STANDING, writtenAtMs: undefined };
+    const restored = { upstreams: new Map(), notes: [], writtenAtMs: undefined };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, {
       kind: "opened",
       restored,
+      isLoss: false,
       lostAtMs: undefined,
       trouble,
       notes: [],
@@ -200,8 +203,8 @@ test("nobody waits longer than four seconds for a store that is stuck, and all a
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  const rows = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
-  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, quotas: { rows, lostHours: [] } }));
+  const all = [sampleQuotaNote({ hour: 24, requests: 40 }), sampleQuotaNote({ requests: 7 })];
+  scene.store.readAfterTrouble(() => all);
   const answers: boolean[] = [];
   const waiting = [5, 6].map((requests) =>
     scene.store.write([sampleQuotaNote({ requests })]).then((isKept) => answers.push(isKept)),
@@ -247,23 +250,22 @@ test("while it is down, what comes may go on where the next start will know that
 test("after trouble all that the file must hold is written, as it is now", async () => {
   const scene = new Scene();
   const api = { ...NOTHING_HELD, refusals: 1 };
-  const budgets = new Map([["api", { ...NOTHING_HELD, refusals: 2 }]]);
-  const pauses = new Map([["email", { pausedUntilMs: 9 }]]);
-  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, budgets, pauses }));
-  void scene.store.write([{ kind: "budget", budget: "api", record: api }]);
+  const later = [heldNote("api", { ...NOTHING_HELD, refusals: 2 }), { kind: "pause", key: "email", json: 9 }];
+  scene.store.readAfterTrouble(() => later);
+  void scene.store.write([heldNote("api", api)]);
   await scene.clock.advance(2_000);
   const written = (): readonly unknown[] =>
-    scene.thread.batches.flatMap(({ rows }) => rows.map(({ columns }) => columns));
-  expect(written()).toEqual([{ budget: "api", record: JSON.stringify(api) }]);
+    scene.thread.batches.flatMap(({ rows }) =>
+      rows.map(({ columns: { kind, key, json } }) => ({ kind, key, json: JSON.parse(String(json)) })),
+    );
+  const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+  expect(written()).toEqual([asJson(heldNote("api", api))]);
   scene.thread.reply = () => Promise.resolve(failed("is read-only"));
   scene.poll("a");
   await scene.clock.advance(500);
   scene.thread.reply = undefined;
   await scene.clock.advance(5_000);
-  expect(written().slice(1)).toEqual([
-    { budget: "api", record: JSON.stringify(budgets.get("api")) },
-    { upstream: "email", record: JSON.stringify(pauses.get("email")) },
-  ]);
+  expect(written().slice(1)).toEqual(asJson(later));
   await scene.store.close();
 });
 
@@ -339,8 +341,6 @@ test("what comes while a batch is written is in the file too where that is the l
   scene.thread.reply = undefined;
   resolve(WRITTEN);
   await closed;
-  expect(scene.thread.batches.map(({ rows }) => rows.map(({ columns }) => columns["unconfirmed"]))).toEqual([
-    [1],
-    [0],
-  ]);
+  const written = scene.thread.batches.map(({ rows }) => rows.map(({ columns }) => columns["json"]));
+  expect(written).toEqual([["[[1,5,1]]"], ["[[1,5,0]]"]]);
 });

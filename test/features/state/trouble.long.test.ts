@@ -1,7 +1,8 @@
+import { quotasKept } from "../../support/kept-quotas.ts";
 import { existsSync, linkSync, mkdirSync, renameSync, rmdirSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { sampleQuotaRow } from "../../support/samples.ts";
+import { sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
 import { describe, expect, test } from "vitest";
 import { Immutable, SmallDisk } from "./disks.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
@@ -57,13 +58,13 @@ describe("a full disk", () => {
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT);
-    void first.write([{ kind: "quota", row: COUNTED }]);
+    void first.write([sampleQuotaNote(COUNTED)]);
     await first.close();
 
     disk.fill();
     const second = await bench.open();
     expect(second.isUp).toBe(false);
-    expect(second.standing.quotas.rows).toEqual([COUNTED]);
+    expect(quotasKept(second).rows).toEqual([COUNTED]);
     const record = bench.recordOf(second);
     expect(record.history.lastFailures).toHaveLength(1);
     disk.empty();

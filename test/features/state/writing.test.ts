@@ -2,11 +2,11 @@ import { DatabaseSync } from "node:sqlite";
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTables } from "../../../src/features/state/schema.ts";
-import { quotaRow } from "../../../src/features/state/tables.ts";
+import { noteRow } from "../../../src/features/state/tables.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaNote } from "../../support/samples.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -163,16 +163,15 @@ describe("roll-ups", () => {
 
 test("a row replaces the one with its key", () => {
   const { writer, query } = scene();
-  const rows = [sampleQuotaRow({ requests: 5, unconfirmed: 1 }), sampleQuotaRow({ requests: 4 })];
-  writer.write({ polls: [], rows: rows.map(quotaRow) });
-  expect(query('SELECT budget, counts AS "of", hour, requests, unconfirmed FROM quota_hours')).toEqual([
-    sampleQuotaRow({ requests: 4 }),
-  ]);
+  const notes = [sampleQuotaNote({ requests: 5, unconfirmed: 1 }), sampleQuotaNote({ requests: 4 })];
+  writer.write({ polls: [], rows: notes.map(noteRow) });
+  expect(query("SELECT json FROM notes")).toEqual([{ json: "[[1,4,0]]" }]);
 });
 
 test("a batch that cannot be written completely leaves nothing", () => {
   const { writer, query } = scene();
-  const rows = [quotaRow(sampleQuotaRow({ hour: 0.5 }))];
+  const row = noteRow(sampleQuotaNote());
+  const rows = [{ ...row, columns: { ...row.columns, checksum: 0.5 } }];
   expect(() => writer.write({ polls: [saved(1, OK)], rows })).toThrow(/cannot store REAL/);
   expect([query("SELECT * FROM polls"), query("SELECT * FROM hours")]).toEqual([[], []]);
   writer.write({ polls: [saved(1, OK)], rows: [] });

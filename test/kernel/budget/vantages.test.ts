@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { quotasIn } from "../../../src/features/quota/quota.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
 import type { BudgetRecord } from "../../../src/features/hints/record.ts";
 import type { Budget, Config, Vantage } from "../../../src/kernel/config/config.ts";
@@ -49,7 +50,10 @@ class Place {
     const { quotas } = this.#ledger;
     const record = this.record;
     this.#vantage = vantage;
-    this.#ledger = this.#started(new Quotas(this.#clock, quotas.kept), this.#hasFile ? record : undefined);
+    this.#ledger = this.#started(
+      new Quotas(this.#clock, quotasIn([quotas])),
+      this.#hasFile ? record : undefined,
+    );
   }
 
   reload(vantage: Vantage): void {

@@ -1,7 +1,7 @@
 import { type Receiver, RECEIVER_EVENTS } from "../../../src/features/notify/receiver.ts";
 import { type Message, wordsOf } from "../../../src/features/notify/plan/message.ts";
 import type { Condition } from "../../../src/features/notify/plan/alert.ts";
-import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
+import { type Notified, rememberedIn } from "../../../src/features/notify/plan/transitions.ts";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
 import type { ReceiverSnapshot } from "../../../src/features/notify/metrics.ts";
@@ -81,10 +81,11 @@ export class NotifyWorld {
       random: this.random,
       send: (receiver, message) =>
         this.deliver?.(receiver, message) ?? this.#send(receiver.name, message, isAlive),
-      keep: (notified) => {
-        if (isAlive()) this.notified.set(`${notified.receiver} ${notified.alert}`, notified);
+      keep: (note) => {
+        const { since, notified } = rememberedIn([{ notes: [note] }]);
+        for (const [receiver, sinceMs] of since) this.since.set(receiver, sinceMs);
+        if (isAlive()) for (const each of notified) this.notified.set(note.key, each);
       },
-      keepSince: (receiver, sinceMs) => void this.since.set(receiver, sinceMs),
       before: { since: new Map(this.since), notified: [...this.notified.values()] },
       onBug: (error) => {
         throw error;

@@ -84,9 +84,6 @@ const END_AGAIN_MS: number = DAY_MS;
 const MOST_ENDS = 8;
 /** What was over for so long is no news any more. */
 export const NEWS_MS: number = DAY_MS;
-/** What is closed is needed only to know that: by then its incident is no news. */
-export const FORGOTTEN_MS: number = 2 * DAY_MS;
-
 export function planFor(question: Question): Plan {
   const { notified, scene, nowMs } = question;
   const open = [...notified.values()].filter(isOpen);

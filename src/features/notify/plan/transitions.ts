@@ -6,7 +6,9 @@
 
 import type { ReceiverEvent } from "../receiver.ts";
 import { type Side, SIDES } from "../../../kernel/exchange/reasons.ts";
-import { number, oneOf, optional, type Row, text } from "../../../kernel/text/rows.ts";
+import { type Left, type Note, type NoteKind, notesOf } from "../../../kernel/text/notes.ts";
+import { number, objectOf, oneOf, optional, type Row, text } from "../../../kernel/text/rows.ts";
+import { DAY_MS } from "../../../kernel/time/duration.ts";
 import { ALERT_KINDS, type AlertKind, isForGood } from "./alert.ts";
 
 export type State =
@@ -85,7 +87,38 @@ export type Remembered = {
   readonly notified: readonly Notified[];
 };
 
-export function notifiedIn(row: Row): Notified {
+/** By receiver: since when it is known. */
+const RECEIVERS: NoteKind<number> = { name: "receiver", read: number, merge: Math.min };
+
+/** By receiver and alert. */
+const TOLD: NoteKind<Notified> = {
+  name: "told",
+  read: objectOf(notifiedIn),
+  merge: (one, other) => (other.atMs > one.atMs ? other : one),
+};
+
+export function rememberedIn(homes: readonly Left[]): Remembered {
+  return { since: notesOf(RECEIVERS, homes), notified: [...notesOf(TOLD, homes).values()] };
+}
+
+export function receiverNote(receiver: string, sinceMs: number): Note {
+  return { kind: RECEIVERS.name, key: receiver, json: sinceMs };
+}
+
+/** What is over and was told is no news two days later. */
+export const FORGOTTEN_MS: number = 2 * DAY_MS;
+/** An incident is not shown for longer. */
+const OPEN_FORGOTTEN_MS: number = 400 * DAY_MS;
+
+export function toldNote(notified: Notified): Note {
+  const { receiver, alert, atMs } = notified;
+  const note = { kind: TOLD.name, key: `${receiver} ${alert}`, json: notified };
+  return isOpen(notified)
+    ? { ...note, untilMs: atMs + OPEN_FORGOTTEN_MS }
+    : { ...note, untilMs: atMs + FORGOTTEN_MS, isLeast: true };
+}
+
+function notifiedIn(row: Row): Notified {
   return {
     receiver: row.get("receiver", text),
     alert: row.get("alert", text),
