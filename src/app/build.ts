@@ -1,4 +1,4 @@
-import { askOnce, Thread } from "../platform/thread.ts";
+import { Thread } from "../platform/thread.ts";
 import { systemClock } from "../platform/clock.ts";
 import { openStateStore } from "../features/state/store.ts";
 import type { Logger } from "../features/log/logger.ts";
@@ -8,7 +8,7 @@ import { scrape } from "../exposition/metrics.ts";
 import { METRICS } from "./features/metrics.ts";
 import type { KnownKeys } from "../transport/secrets/known-keys.ts";
 import type { AppFleet } from "../features/fleet/fleet.ts";
-import { type RouteDeps, routesOf } from "./features/routes.ts";
+import { routesOf } from "./features/routes.ts";
 import { PAGE_STYLE_HASH } from "../features/page/shell.ts";
 import { createLife, type Life } from "./life.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
@@ -21,7 +21,6 @@ import type { Address, Config } from "../kernel/config/config.ts";
 import type { Opened } from "../kernel/config/opened.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Reign } from "../features/fleet/lead/reign.ts";
-import { reportedOf } from "../features/report/report.ts";
 import { stackOf } from "../kernel/text/escape.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import { MINUTE_MS } from "../kernel/time/duration.ts";
@@ -191,9 +190,8 @@ async function startHttp(
     features: routesOf({
       status: () => statusView(sources),
       columns: (upstream, range) => columnsInFile(sources, upstream, range),
-      report: reportFrom(sources),
-      config: () => reload.shown,
-      badgesEnabled: () => reload.config.web.badges === true,
+      shown: () => reload.shown,
+      config: () => reload.config,
     }),
     styleHash: PAGE_STYLE_HASH,
     metrics: formats((format) => scrape(METRICS, () => metricsView(sources), format)),
@@ -213,19 +211,6 @@ async function startHttp(
   });
   if (server.kind === "opened") stack.use(server.what);
   return server;
-}
-
-/** Of upstreams that are in the running config. */
-function reportFrom({ clock, reload }: ViewSources): RouteDeps["report"] {
-  if (reload.config.state === undefined) return undefined;
-  return ({ upstreams, asked, format }) => {
-    const { state, upstreams: all } = reload.config;
-    const wanted = new Set(upstreams);
-    const reported = all.filter(({ name }) => wanted.has(name)).map(reportedOf);
-    const paths = state === undefined ? [] : [state.path];
-    const question = { paths, upstreams: reported, asked, format, nowMs: clock.wallNow() };
-    return askOnce("report", new URL("../features/report/worker.ts", import.meta.url), question);
-  };
 }
 
 function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: Logger): void {

@@ -1,12 +1,13 @@
 import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
 import type { Answers } from "../../http/routes/answers.ts";
 import { get, type RoutesOf } from "../../http/routes/routes.ts";
+import type { Config } from "../../kernel/config/config.ts";
 import type { Status } from "../status/status.ts";
 import { badgeOf, BADGES } from "./badge.ts";
 
 export type BadgeDeps = {
   status(): Status;
-  badgesEnabled(): boolean;
+  config(): Config;
 };
 
 export function badgeRoutes(deps: BadgeDeps): RoutesOf {
@@ -20,7 +21,8 @@ async function badge(
   deps: BadgeDeps,
   answers: Answers,
 ): Promise<HttpAnswer> {
-  if (!deps.badgesEnabled()) return textAnswer('cannot show a badge: "web.badges" must be true\n', 404);
+  if (deps.config().web.badges !== true)
+    return textAnswer('cannot show a badge: "web.badges" must be true\n', 404);
   const shown = BADGES.find((each) => each === (request.url.searchParams.get("show") ?? "state"));
   if (shown === undefined)
     return textAnswer(`cannot show a badge: show must be one of ${BADGES.join(", ")}\n`, 400);

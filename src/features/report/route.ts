@@ -2,6 +2,10 @@ import { isReportFormat, REPORT_FORMATS, REPORT_TYPES, type ReportFormat } from 
 import { type Asked, askedFor } from "./period.ts";
 import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
 import type { Status } from "../status/status.ts";
+import type { Config } from "../../kernel/config/config.ts";
+import { askOnce } from "../../platform/thread.ts";
+import { reportedOf } from "./report.ts";
+import type { ReportQuestion } from "./reporting.ts";
 import type { Answers, Pieces } from "../../http/routes/answers.ts";
 import { get, type RoutesOf } from "../../http/routes/routes.ts";
 
@@ -14,24 +18,30 @@ export type ReportRequest = {
 /** Asked anew for each request: a reload may have changed them. */
 export type ReportDeps = {
   status(): Status;
-  /** Undefined where there is no state file. */
-  readonly report: ((asked: ReportRequest) => Promise<Pieces>) | undefined;
+  config(): Config;
 };
+
+type MakeReport = (request: ReportRequest, config: Config, nowMs: number) => Promise<Pieces>;
 
 /** In the memory of the daemon: a month of a hundred upstreams. The command has no such bound. */
 const MOST_REPORTED_DAYS = 3_200;
 
-export function reportRoutes(deps: ReportDeps): RoutesOf {
+export function reportRoutes(deps: ReportDeps, make: MakeReport = inThread): RoutesOf {
   // Each takes a second or more of a thread: pages do not wait for it.
   return (_, ownQueue) => {
     const answers = ownQueue();
-    return [get("/report", (request) => report(request, deps, answers))];
+    return [get("/report", (request) => report(request, deps, answers, make))];
   };
 }
 
-function report(request: HttpRequest, deps: ReportDeps, answers: Answers): HttpAnswer | Promise<HttpAnswer> {
-  const { report: made } = deps;
-  if (made === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
+function report(
+  request: HttpRequest,
+  deps: ReportDeps,
+  answers: Answers,
+  make: MakeReport,
+): HttpAnswer | Promise<HttpAnswer> {
+  const config = deps.config();
+  if (config.state === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
   const { searchParams: search } = request.url;
   const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
   const { upstreams: known, nowMs } = deps.status();
@@ -56,6 +66,19 @@ function report(request: HttpRequest, deps: ReportDeps, answers: Answers): HttpA
   return answers.serve(request, JSON.stringify(question), async () => ({
     status: 200,
     type: REPORT_TYPES[format],
-    pieces: await made(question),
+    pieces: await make(question, deps.config(), nowMs),
   }));
+}
+
+/** Of upstreams that are in the running config. */
+function inThread(
+  { upstreams, asked, format }: ReportRequest,
+  config: Config,
+  nowMs: number,
+): Promise<Pieces> {
+  const wanted = new Set(upstreams);
+  const reported = config.upstreams.filter(({ name }) => wanted.has(name)).map(reportedOf);
+  const paths = config.state === undefined ? [] : [config.state.path];
+  const question: ReportQuestion = { paths, upstreams: reported, asked, format, nowMs };
+  return askOnce("report", new URL("worker.ts", import.meta.url), question);
 }

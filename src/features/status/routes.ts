@@ -7,7 +7,7 @@ import type { Status } from "./status.ts";
 export type ApiDeps = {
   status(): Status;
   /** The running config as it is written, as JSON without a secret. */
-  config(): string;
+  shown(): string;
 };
 
 export function apiRoutes(deps: ApiDeps): RoutesOf {
@@ -29,7 +29,7 @@ export function apiRoutes(deps: ApiDeps): RoutesOf {
           : { pieces: jsonPieces(found) };
       }),
       json("/api/v1/incidents", () => ({ pieces: incidentsAnswer(deps.status()) })),
-      json("/api/v1/config", () => ({ pieces: [deps.config()] })),
+      json("/api/v1/config", () => ({ pieces: [deps.shown()] })),
     ];
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import { sampleConfig, sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 function app(badges = true, watchedMs = 30 * 86_400_000) {
   const counts = { ok: 995, failed: 5, throttled: 0, rejected: 0, ours: 0 };
@@ -15,7 +15,10 @@ function app(badges = true, watchedMs = 30 * 86_400_000) {
     latency: { p50Ms: 100, p95Ms: 234, p99Ms: 300, polls: 60 },
   });
   const status = { ...sampleStatus({ upstreams: [upstream] }), columns };
-  return routesToAsk(sampleRoutesDeps({ status: () => status, badgesEnabled: () => badges }));
+  const { web, ...config } = sampleConfig();
+  return routesToAsk(
+    sampleRoutesDeps({ status: () => status, config: () => ({ ...config, web: { ...web, badges } }) }),
+  );
 }
 
 describe("a badge", () => {

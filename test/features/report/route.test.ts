@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { ReportRequest } from "../../../src/features/report/route.ts";
+import { type ReportRequest, reportRoutes } from "../../../src/features/report/route.ts";
+import type { Status } from "../../../src/features/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import { sampleConfig, sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
 
@@ -10,16 +11,16 @@ function scene() {
   const names = Array.from({ length: 120 }, (_, place) => `upstream-${place}`);
   const status = () =>
     sampleStatus({ nowMs: NOW_MS, upstreams: names.map((name) => sampleUpstreamStatus({ name })) });
-  const app = routesToAsk(
-    sampleRoutesDeps({
-      status,
-      report: (request) => {
-        asked.push(request);
-        return Promise.resolve([`${request.format} of ${request.upstreams.length}`]);
-      },
-    }),
-  );
+  const app = appThatReports(status, (request) => {
+    asked.push(request);
+    return Promise.resolve([`${request.format} of ${request.upstreams.length}`]);
+  });
   return { asked, app };
+}
+
+function appThatReports(status: () => Status, make: Parameters<typeof reportRoutes>[1]) {
+  const deps = sampleRoutesDeps({ status, config: () => sampleConfig({ state: { path: "unused" } }) });
+  return routesToAsk({ ...deps, features: [reportRoutes(deps, make), ...deps.features] });
 }
 
 describe("a report at the port", () => {
@@ -77,14 +78,13 @@ describe("a report at the port", () => {
   test("is written once for all who ask for the same while it is, and other pages do not wait for it", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let written = 0;
-    const app = routesToAsk(
-      sampleRoutesDeps({
-        report: async () => {
-          written += 1;
-          await promise;
-          return ["done"];
-        },
-      }),
+    const app = appThatReports(
+      () => sampleStatus(),
+      async () => {
+        written += 1;
+        await promise;
+        return ["done"];
+      },
     );
     const path = "/report?month=2026-10";
     const first = app.request(path);

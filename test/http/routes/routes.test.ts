@@ -299,7 +299,7 @@ describe("the JSON API", () => {
   );
 
   test("shows the config that it is given", async () => {
-    const deps = sampleRoutesDeps({ config: () => '{"log":{"level":"info"}}' });
+    const deps = sampleRoutesDeps({ shown: () => '{"log":{"level":"info"}}' });
     const answer = await routesToAsk(deps).request("/api/v1/config");
     expect(answer.headers.get("content-type")).toBe("application/json");
     expect(await answer.json()).toEqual({ log: { level: "info" } });

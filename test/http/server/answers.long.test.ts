@@ -22,7 +22,7 @@ const LARGE = Array.from({ length: 500_000 }, () => Math.random().toString(36)).
 test("whoever asks while others wait gets the answer that is made for all of them", async () => {
   let made = 0;
   const server = await openServer({
-    config: () => {
+    shown: () => {
       made += 1;
       return JSON.stringify({ made });
     },
@@ -67,7 +67,7 @@ test.each(["/metrics", "/api/v1/config"])(
   async (path) => {
     const server = await openServer({
       metrics: formats(() => [LARGE]),
-      config: () => LARGE,
+      shown: () => LARGE,
       limits: { maxAnswerBytes: 2 * LARGE.length },
     });
     const head = async (): Promise<number> =>
@@ -110,7 +110,7 @@ test("one connection gets one answer at a time, even if it asks for more", async
     made += 1;
     return sampleStatus();
   };
-  const server = await openServer({ status, config: () => LARGE });
+  const server = await openServer({ status, shown: () => LARGE });
   const client = await ask(server, "/api/v1/config");
   client.send(aRequest("/").repeat(4));
   expect((await fetch(`${server.url}/`)).status).toBe(200);
@@ -122,7 +122,7 @@ test("one connection gets one answer at a time, even if it asks for more", async
 
 test("a client that leaves with requests unanswered takes no memory and no wait with it", async () => {
   const server = await openServer({
-    config: () => LARGE,
+    shown: () => LARGE,
     limits: { maxAnswerBytes: LARGE.length, closeGraceMs: 20_000 },
   });
   const client = await ask(server, "/api/v1/config");

@@ -9,8 +9,9 @@ import {
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { BADGES } from "../../../src/features/badges/badge.ts";
 import { reportPage } from "../../../src/features/report/page.ts";
+import { reportRoutes } from "../../../src/features/report/route.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
-import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
+import { sampleConfig, sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
 import { olderDays, SCENES } from "./page-scenes.ts";
 import { reportScene } from "./report-scene.ts";
 
@@ -31,13 +32,16 @@ export class SceneServer implements AsyncDisposable {
       if (scene === undefined) throw new Error("cannot show a page: no scene was chosen");
       return scene;
     };
+    const { web, ...config } = sampleConfig({ state: { path: "unused" } });
+    const deps = sampleRoutesDeps({
+      status: () => statusOf(shown()),
+      columns: (upstream, range) => Promise.resolve(columnsInFile(shown(), upstream, range)),
+      config: () => ({ ...config, web: { ...web, badges: true } }),
+    });
+    const reports = reportRoutes(deps, (request) => Promise.resolve(reportPage(reportScene(request))));
     const opened = await startServer({
-      ...sampleRoutesDeps({
-        status: () => statusOf(shown()),
-        columns: (upstream, range) => Promise.resolve(columnsInFile(shown(), upstream, range)),
-        report: (request) => Promise.resolve(reportPage(reportScene(request))),
-        badgesEnabled: () => true,
-      }),
+      ...deps,
+      features: [reports, ...deps.features],
       host: "127.0.0.1",
       port: 0,
       webConfig: undefined,
