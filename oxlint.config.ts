@@ -104,7 +104,6 @@ const STILL: readonly (readonly [from: string, to: string])[] = [
   ["kernel/polling", "proof"],
   ["proof", "features/auth"],
   ["proof", "features/money"],
-  ["transport", "features/streams"],
 ];
 
 const IMPURE_GLOBALS: readonly string[] = [

@@ -11,6 +11,7 @@ import type { Log } from "../kernel/text/log.ts";
 import type { Probe } from "../kernel/poll/ports.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { UpstreamToken } from "../features/auth/token-source.ts";
+import { bodyReadingOf } from "./features/reading.ts";
 import { filledRequest } from "./filled-request.ts";
 import { USER_AGENT } from "../version.ts";
 
@@ -106,7 +107,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
   if (credential?.kind === "refused") return credential;
   return openTransport(parts, {
     fields: { upstream: upstream.name },
-    upstream: { ...upstream, url, payload },
+    upstream: { ...upstream, url, payload, reading: bodyReadingOf(upstream) },
     secrets,
     credential: token.what?.read ?? credential?.what,
     token: token.what,

@@ -20,9 +20,9 @@ import {
   type WithoutKeys,
 } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
-import { StreamFold } from "../features/streams/stream.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
+import type { BodyReader } from "./body-reader.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import { explain } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
@@ -52,7 +52,7 @@ type Broken = Extract<Exchange, { kind: "broken" }>;
 /** All requests of one probe have this in common. */
 export type RequestParts = {
   readonly clock: Clock;
-  readonly upstream: Pick<Endpoint, "method" | "timeoutMs" | "connection" | "stream" | "expect">;
+  readonly upstream: Pick<Endpoint, "method" | "timeoutMs" | "connection" | "reading" | "expect">;
   /** Where it is given, large bodies share it, and are handed over as they came: `Observation.large`. */
   readonly memory?: BodyMemory | undefined;
 };
@@ -86,7 +86,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #head: AnswerHead | undefined;
   /** Read once: a body may come in tens of thousands of pieces. NaN where its length is not told. */
   #toldBytes = Number.NaN;
-  #stream: StreamFold | undefined;
+  #stream: BodyReader | undefined;
   #turnBytes = 0;
   #wasLeft = false;
   #giveMemoryBack: (() => void) | undefined;
@@ -181,12 +181,12 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     const headers = readHeaders(raw);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
     this.#toldBytes = Number(headerValue(headers, "content-length") ?? Number.NaN);
-    const { stream, expect } = this.#upstream;
+    const { reading, expect } = this.#upstream;
     // An answer with another status is no stream.
-    const isStream = stream !== undefined && isExpected({ status: expect.status ?? [] }, status);
+    const isStream = reading !== undefined && isExpected({ status: expect.status ?? [] }, status);
     this.timer.enter(isStream ? "first_event" : "transfer");
     if (!isStream) return this.#askForMemory(controller);
-    this.#stream = new StreamFold(stream, this.#clock.now());
+    this.#stream = reading.open(this.#clock.now());
     const encoding = headerValue(headers, "content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding))
       this.fail("protocol", "the stream is encoded, though it must not be");
@@ -248,7 +248,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     this.#giveMemoryBack?.();
   }
 
-  #readStream(stream: StreamFold, controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  #readStream(stream: BodyReader, controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBodyBytes } = this.#upstream.expect;
     const hadCounted = stream.hasCounted;
     stream.add(chunk, this.#clock.now());
@@ -282,13 +282,13 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     });
   }
 
-  #leave(stream: StreamFold): void {
+  #leave(stream: BodyReader): void {
     if (this.hasEnded) return;
     this.#wasLeft = true;
     this.#endStream(stream);
   }
 
-  #endStream(stream: StreamFold): void {
+  #endStream(stream: BodyReader): void {
     if (this.#head === undefined) return;
     if (stream.end === "too_long") {
       return this.fail(
@@ -325,18 +325,18 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   get #gapLeftMs(): number {
-    const gapMs = this.#upstream.stream?.gapTimeoutMs;
+    const gapMs = this.#upstream.reading?.gapTimeoutMs;
     const stream = this.#stream;
     if (gapMs === undefined || stream === undefined) return Number.POSITIVE_INFINITY;
     return stream.lastEventAtMs + gapMs - this.#clock.now();
   }
 
   #timeOut(): void {
-    const { timeoutMs: afterMs, stream } = this.#upstream;
-    if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
+    const { timeoutMs: afterMs, reading } = this.#upstream;
+    if (this.#wholeLeftMs > TIMER_EARLY_MS && reading?.gapTimeoutMs !== undefined) {
       // An event may have come since this was planned.
       if (this.#gapLeftMs > TIMER_EARLY_MS) return;
-      this.fail("timeout", `no event came for ${stream.gapTimeoutMs} ms`);
+      this.fail("timeout", `no event came for ${reading.gapTimeoutMs} ms`);
     } else if (this.#waitsSinceMs !== undefined) {
       this.fail("memory", `for the rest of the body there was no memory within ${afterMs} ms`);
     } else if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);

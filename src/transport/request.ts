@@ -1,7 +1,7 @@
 import { validateHeaderValue } from "node:http";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { Auth, AuthKinds, Method, Upstream } from "../kernel/config/config.ts";
-import type { Stream } from "../features/streams/stream.ts";
+import type { BodyReading } from "./body-reader.ts";
 import { percentEncoded } from "../kernel/text/percent.ts";
 import { signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
@@ -36,8 +36,9 @@ export type Endpoint = Pick<
   | "proxy"
   | "tls"
   | "denyAddresses"
-  | "stream"
 > & {
+  /** Absent where the answer is read as a whole. */
+  readonly reading?: BodyReading | undefined;
   readonly auth: Auth | { readonly kind: "client_credentials"; readonly token: TokenRequest };
   readonly payload?: Payload | undefined;
   readonly expect: Pick<Upstream["expect"], "maxBodyBytes"> & Partial<Pick<Upstream["expect"], "status">>;
@@ -77,23 +78,17 @@ export function requestBuilder(
   };
 }
 
-/** Errors are JSON. */
-const ACCEPTED_STREAMS: Readonly<Record<Stream["format"], string>> = {
-  sse: "text/event-stream, application/json",
-  ndjson: "application/x-ndjson, application/json",
-};
-
 function staticHeaders(
   upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
 ): ReadonlyMap<string, readonly [name: string, value: string]> {
-  const { stream } = upstream;
+  const { reading } = upstream;
   const headers = new Map<string, readonly [string, string]>([
     ["user-agent", ["User-Agent", userAgent]],
-    ["accept", ["Accept", stream === undefined ? "application/json" : ACCEPTED_STREAMS[stream.format]]],
+    ["accept", ["Accept", reading?.accept ?? "application/json"]],
     // What is encoded comes in blocks, so that the times of its events are lost.
-    ["accept-encoding", ["Accept-Encoding", stream === undefined ? ACCEPTED_ENCODINGS : "identity"]],
+    ["accept-encoding", ["Accept-Encoding", reading === undefined ? ACCEPTED_ENCODINGS : "identity"]],
     ["content-type", ["Content-Type", upstream.payload?.type ?? "application/json"]],
   ]);
   for (const [name, value] of Object.entries(upstream.headers))

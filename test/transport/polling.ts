@@ -2,6 +2,7 @@ import { opened } from "../support/opened.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import type { Endpoint } from "../../src/transport/request.ts";
+import { bodyReadingOf } from "../../src/app/features/reading.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openProbe, type ProbeOptions } from "../../src/transport/probe.ts";
 import type { Tls, Upstream } from "../../src/kernel/config/config.ts";
@@ -47,9 +48,10 @@ export async function startProbe(
   changes: Partial<Upstream & Pick<Endpoint, "payload">>,
   options: Partial<ProbeOptions> = {},
 ): Promise<Probe> {
+  const upstream = sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes });
   const probe = opened(
     await openProbe({
-      upstream: sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes }),
+      upstream: { ...upstream, reading: bodyReadingOf(upstream) },
       credential: undefined,
       userAgent: "pacewatch/test",
       clock: systemClock,

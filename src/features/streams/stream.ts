@@ -6,6 +6,7 @@ import { parseJson } from "../../kernel/exchange/json-body.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
 import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
 import type { StreamEnd, StreamMeasures, StreamRead } from "../../kernel/exchange/exchange.ts";
+import type { BodyReader, BodyReading } from "../../transport/body-reader.ts";
 import { isObject } from "../../kernel/text/json.ts";
 
 /** What the config says of it. */
@@ -21,6 +22,17 @@ export type Stream = {
   readonly counts?: { readonly path: string } | undefined;
 };
 
+/** Errors are JSON. */
+const ACCEPTED: Readonly<Record<StreamFormat, string>> = {
+  sse: "text/event-stream, application/json",
+  ndjson: "application/x-ndjson, application/json",
+};
+
+export function readingOf(stream: Stream): BodyReading {
+  const { format, gapTimeoutMs } = stream;
+  return { accept: ACCEPTED[format], gapTimeoutMs, open: (nowMs) => new StreamFold(stream, nowMs) };
+}
+
 declare module "../../kernel/config/config.ts" {
   interface Upstream {
     /** Absent where the answer is read as a whole. */
@@ -33,7 +45,7 @@ const ENCODER = new TextEncoder();
 /** Each costs an exception: a thousand of them would take thirty milliseconds. */
 const MOST_NOT_JSON = 20;
 
-export class StreamFold {
+export class StreamFold implements BodyReader {
   events = 0;
   bytes = 0;
   /** When the last event came, whether it counts or not. Monotonic. */
