@@ -1,5 +1,6 @@
 /** The page of every config key, written from the JSON Schema that the config is read with. */
 
+import { CONFIG_SCHEMA } from "../src/app/sections.ts";
 import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { markdownCode } from "./markdown-table.ts";
 
@@ -53,7 +54,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
 };
 
 export function configurationPage(): string {
-  const schema: Schema = JSON.parse(configJsonSchemaText());
+  const schema: Schema = JSON.parse(configJsonSchemaText(CONFIG_SCHEMA));
   const inherited = inheritedBy(schema);
   const sections = Object.entries(schema.properties ?? {}).map(([key, section]) => {
     const lines = linesOf(key, section, inherited);

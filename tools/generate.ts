@@ -4,6 +4,7 @@
  */
 
 import { readFile, writeFile } from "node:fs/promises";
+import { CONFIG_SCHEMA } from "../src/app/sections.ts";
 import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { dashboardText } from "./dashboard/dashboard.ts";
 import { configurationPage } from "./docs-configuration.ts";
@@ -18,7 +19,7 @@ const GENERATED: Readonly<Record<string, () => string>> = {
   "config/prometheus/rules-fleet.yml": () => rulesText("fleet"),
   "config/prometheus/rules-vantages.yml": () => rulesText("vantages"),
   "config/grafana/dashboards/pacewatch.json": dashboardText,
-  "config/schema.json": configJsonSchemaText,
+  "config/schema.json": () => configJsonSchemaText(CONFIG_SCHEMA),
   "docs/metrics.md": metricsPage,
   "docs/configuration.md": configurationPage,
   "deploy/kubernetes/single/prometheus-rule.yaml": () => prometheusRule("one"),

@@ -3,8 +3,7 @@ import { openStateStore } from "../features/state/store.ts";
 import type { App, AppOptions } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
 import type { Opened } from "../kernel/config/opened.ts";
-import { load } from "../config/load.ts";
-import { secretVariables } from "../config/read/secrets.ts";
+import { load } from "./sections.ts";
 
 /** Builds everything, owns everything, and closes it in reverse, also when the building fails half-way. */
 export async function startApp(options: AppOptions): Promise<Opened<App>> {
@@ -13,7 +12,7 @@ export async function startApp(options: AppOptions): Promise<Opened<App>> {
   if (loaded.kind === "refused")
     return { kind: "refused", faults: loaded.faults.map(formatFault), isForGood: loaded.isForGood };
   const { config } = loaded;
-  options.withdraw(secretVariables(config, options.environment));
+  options.withdraw(loaded.secretVariables);
   log.level = config.log?.level ?? "info";
   for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
   await using stack = new AsyncDisposableStack();

@@ -3,7 +3,6 @@ import { faultsOfKeys, textOf, type TransportParts } from "./probes.ts";
 import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { loadInThread } from "./load-thread.ts";
-import { secretVariables } from "../config/read/secrets.ts";
 import type { ReloadStatus } from "../features/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../kernel/config/config.ts";
@@ -125,10 +124,10 @@ export class AppReload implements AsyncDisposable {
   }
 
   async #swap(loaded: Loading): Promise<readonly string[]> {
-    const { environment, withdraw, log } = this.#parts;
+    const { withdraw, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
     const { config, proof } = loaded;
-    withdraw(secretVariables(config, environment));
+    withdraw(loaded.secretVariables);
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
     const faults = await this.#change(config, proof);

@@ -6,7 +6,7 @@ import { counted } from "../kernel/exchange/json-value.ts";
 import { UNREADABLE } from "../platform/mark.ts";
 import { learnedSentence } from "../features/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
-import { load, type Loading, type RequestLine } from "../config/load.ts";
+import type { Loading, RequestLine } from "../config/load.ts";
 import { alsoElsewhere, type Deployment } from "../proof/deployments.ts";
 import { costsOf, unsafeSendings } from "../proof/sendings.ts";
 import type { BudgetProof } from "../proof/numbers.ts";
@@ -44,7 +44,7 @@ export type CheckReport = {
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
 export async function check(options: CheckOptions): Promise<number> {
-  const { configPath, others = [], environment, json, secrets, out } = options;
+  const { configPath, others = [], environment, load, json, secrets, out } = options;
   const paths = [configPath, ...others];
   const resolve = secrets ? "everything" : "structure";
   const reports: CheckReport[] = [];

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
-import { load, type LoadOptions, type Loading } from "./load.ts";
+import type { LoadOptions, Loading } from "./load.ts";
 import { formatFault } from "./read/fault.ts";
 
 /** Every command is given these: its config, its environment, and where to write. */
 export type CommandIo = {
   readonly configPath: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly load: (configPath: string, options: LoadOptions) => Promise<Loading>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 };
@@ -28,7 +29,7 @@ export type CommandLine = {
 
 /** Prints the faults of a config that is refused, and returns undefined. */
 export async function loadOrRefuse(
-  { configPath, environment, err }: CommandIo,
+  { configPath, environment, load, err }: CommandIo,
   resolve: NonNullable<LoadOptions["resolve"]>,
 ): Promise<Extract<Loading, { kind: "loaded" }> | undefined> {
   const loading = await load(configPath, { environment, resolve });

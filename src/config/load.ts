@@ -4,22 +4,24 @@ import type { Config, Upstream } from "../kernel/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../proof/findings.ts";
 import { type Proof, prove } from "../proof/proof.ts";
 import { knownKeysIn } from "./check/literal-keys.ts";
-import { type Complaint, complain, faultsOf } from "./check/faults.ts";
-import { type Contents, openContents, withContents } from "./check/contents.ts";
+import { faultsOf } from "./check/faults.ts";
+import { type AllContents, contentKinds, openContents } from "./check/contents.ts";
 import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
 import { shownConfig } from "./check/plain.ts";
 import { type Parts, validate } from "./check/validate.ts";
-import { warningsOf, warningsOfReceivers } from "./check/warnings.ts";
-import { type Fault, listed } from "./read/fault.ts";
+import { warningsOf } from "./check/warnings.ts";
+import { type Complaint, complain, type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
+import { secretVariables } from "./read/secrets.ts";
 import { codeOf } from "../kernel/text/escape.ts";
 import { fileProblem, readRegularFile } from "../platform/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../platform/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { readYaml } from "./read/yaml.ts";
 import { notesAt } from "./keys/notes.ts";
-import { configSchema } from "./schema/schema.ts";
+import type { ConfigSchema } from "./schema/schema.ts";
+import type { ContentKind } from "./schema/section.ts";
 import { SCHEDULE_KEYS } from "./schema/schedule.ts";
 
 export type LoadOptions = {
@@ -53,6 +55,8 @@ export type Loading =
       /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
       readonly requests: readonly RequestLine[];
+      /** The variables that hold a secret. */
+      readonly secretVariables: readonly string[];
       /** The upstreams' keys by their names, if asked for, and as far as they were read. Never to be shown. */
       readonly keys?: ReadonlyMap<string, string>;
     } & ReadFiles)
@@ -81,7 +85,7 @@ const SAMPLE = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.
 const HOW_TO_MAKE_ONE = `Give yours with --config FILE, or begin with a copy of ${SAMPLE}; docs/configuration.md describes every key`;
 
 /** Never rejects for anything that a file can hold. */
-export async function load(configPath: string, options: LoadOptions): Promise<Loading> {
+export async function load(configPath: string, options: LoadOptions, schema: ConfigSchema): Promise<Loading> {
   let bytes: Uint8Array;
   try {
     bytes = await readRegularFile(configPath);
@@ -89,7 +93,7 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
     const otherwise = codeOf(error) === "ENOENT" ? `. ${HOW_TO_MAKE_ONE}` : "";
     return unreadable(configPath, `${fileProblem(error)}${otherwise}`);
   }
-  return await loadBytes(bytes, configPath, options);
+  return await loadBytes(bytes, configPath, options, schema);
 }
 
 /** Nothing is known of a config that cannot be read. It may be readable later. */
@@ -98,23 +102,30 @@ export function unreadable(configPath: string, why: string): Loading {
   return { ...refused([fault], { digest: UNREADABLE, ...NO_FILES }), isForGood: false };
 }
 
-async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
+async function loadBytes(
+  bytes: Uint8Array,
+  file: string,
+  options: LoadOptions,
+  schema: ConfigSchema,
+): Promise<Loading> {
   const { environment, resolve } = options;
   const justRead = { digest: digestOf(bytes), ...NO_FILES };
   const yaml = readYaml(bytes, file, {
     environment,
     mustBeSet: resolve !== "structure",
-    notesAt: (path) => notesAt(configSchema, path),
+    notesAt: (path) => notesAt(schema.config, path),
   });
   if (yaml.tree === undefined) return refused([...yaml.faults, ...yaml.unset], justRead);
-  const { tree, complaints: ofExpanding, writtenAt } = expanded(yaml.tree, environment);
+  const { tree, complaints: ofExpanding, writtenAt } = expanded(yaml.tree, environment, schema);
   if (tree.kind === "scalar" && tree.value === null) {
     const empty = "the config is empty: it needs at least budgets and upstreams";
     return refused([firstOf(file, empty)], justRead);
   }
   const placed: Placed = (complaints) => faultsOf(complaints, { ...yaml, tree }, writtenAt);
-  const parts = validate(tree, dirname(file));
-  const around = await openAround(parts, file, options, placed);
+  const parts = validate(tree, dirname(file), schema);
+  const named = namedIn(parts, schema);
+  const kinds = contentKinds(schema.sections);
+  const around = await openAround({ named, kinds, parts, file, options, placed });
   const { general, budgets } = parts;
   const upstreams = [...parts.upstreams.values()];
   const proof = prove({ budgets, upstreams: distinct(upstreams) });
@@ -134,22 +145,24 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
       isForGood: inConfig.length + unfit.length > 0,
     };
   }
+  const config: Config = { ...general, budgets, upstreams: upstreams.map(around.contents.filled) };
   const warnings = [
     ...[...parts.upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
-    ...warningsOfReceivers(general, upstreams),
+    ...schema.sections.flatMap((section) => section.warnings?.(config) ?? []),
     ...about([...sharedKeys(upstreams, around.keys), ...proof.warnings]),
   ];
   return {
     kind: "loaded",
-    config: {
-      ...general,
-      budgets,
-      upstreams: upstreams.map((upstream) => withContents(upstream, around.contents)),
-    },
+    config,
     shown: shownConfig(yaml.tree),
     proof,
     requests: [...parts.upstreams].map(([index, upstream]) =>
       requestOf(upstream, ["upstreams", index], tree),
+    ),
+    secretVariables: secretVariables(
+      named.sources.map(({ source }) => source),
+      upstreams,
+      environment,
     ),
     warnings: listed([...placed(warnings), ...around.warnings]),
     ...(options.withKeys === true && { keys: around.keys }),
@@ -188,37 +201,42 @@ function distinct(upstreams: readonly Upstream[]): readonly Upstream[] {
 type Placed = (complaints: readonly Complaint[]) => readonly Fault[];
 
 type Around = Omit<ReadFiles, "digest"> & {
-  readonly contents: Contents;
+  readonly contents: AllContents;
   readonly keys: ReadonlyMap<string, string>;
   /** Of what the config names: in the config, in the files, and in the environment. */
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 };
 
+type Opening = {
+  readonly named: Named;
+  readonly kinds: readonly ContentKind[];
+  readonly parts: Parts;
+  readonly file: string;
+  readonly options: LoadOptions;
+  readonly placed: Placed;
+};
+
 /** Opens what a config names. Of its structure, only the contents are a part, and they may be missing. */
-async function openAround(
-  parts: Parts,
-  file: string,
-  { environment, resolve }: LoadOptions,
-  placed: Placed,
-): Promise<Around> {
-  const named = namedIn(parts);
+async function openAround({ named, kinds, parts, file, options, placed }: Opening): Promise<Around> {
+  const { environment, resolve } = options;
+  const { upstreams } = parts;
   const isStructure = resolve === "structure";
-  const contents = await openContents(named, !isStructure);
+  const contents = await openContents(named, kinds, !isStructure);
   if (isStructure) {
     const faults = [...contents.faults, ...placed(contents.complaints)];
     return { ...NO_FILES, contents, keys: new Map(), faults, warnings: contents.warnings };
   }
-  const opened = await openFilesAndKeys(named, parts, environment);
+  const opened = await openFilesAndKeys(named, upstreams, environment);
   const web = await openWebConfig(named);
   const complaints = [
     ...contents.complaints,
     ...opened.complaints,
     ...web.complaints,
-    ...knownKeysIn(parts.upstreams, contents.bodies, opened.secrets),
+    ...knownKeysIn(upstreams, contents, opened.secrets),
   ];
   return {
-    ...(await marksOfFiles(named)),
+    ...(await marksOfFiles(named, new Set(kinds.map(({ kind }) => kind)))),
     contents,
     keys: opened.keys,
     warnings: [...placed(opened.warnings), ...contents.warnings],
@@ -232,7 +250,7 @@ async function openAround(
 }
 
 /** Its faults have their places in that file. The libraries that read it are large: only for those who have one. */
-async function openWebConfig({ files }: Named): Promise<Pick<Contents, "complaints" | "faults">> {
+async function openWebConfig({ files }: Named): Promise<Pick<AllContents, "complaints" | "faults">> {
   const named = files.find(({ kind }) => kind === "web");
   const { complaints } = await readNamedFile(named?.file, named?.path ?? []);
   if (named === undefined || complaints.length > 0) return { complaints, faults: [] };
@@ -241,9 +259,13 @@ async function openWebConfig({ files }: Named): Promise<Pick<Contents, "complain
   return { complaints, faults: reading.kind === "refused" ? reading.faults : [] };
 }
 
-async function marksOfFiles({ files }: Named): Promise<Pick<ReadFiles, "files" | "parts">> {
-  const marks = await marksOf(new Set(files.map(({ file }) => file)));
-  const parts = files.filter(({ kind }) => kind === "contract" || kind === "body");
+async function marksOfFiles(
+  { files }: Named,
+  kinds: ReadonlySet<string>,
+): Promise<Pick<ReadFiles, "files" | "parts">> {
+  const read = files.filter(({ kind }) => kind !== "written");
+  const marks = await marksOf(new Set(read.map(({ file }) => file)));
+  const parts = files.filter(({ kind }) => kinds.has(kind));
   return { files: marks, parts: new Map(parts.map(({ file }) => [file, marks.get(file) ?? ""])) };
 }
 

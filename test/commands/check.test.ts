@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CheckReport, check } from "../../src/commands/check.ts";
 import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
+import { load } from "../../src/app/sections.ts";
 
 type Printed = { readonly code: number; readonly out: string; readonly err: string };
 
@@ -15,6 +16,7 @@ async function checked(
 ): Promise<Printed> {
   let [out, err] = ["", ""];
   const code = await check({
+    load,
     configPath,
     others,
     json,

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { explain, type ExplainCommand } from "../../src/commands/explain.ts";
 import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
+import { load } from "../../src/app/sections.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
 
@@ -16,6 +17,7 @@ async function explained(
     file: "-",
     upstream: undefined,
     json: false,
+    load,
     configPath: "none.yaml",
     environment: {},
     standardInput: async () => Buffer.from(answer),

@@ -14,6 +14,7 @@ import type { StateStore } from "../../src/features/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
 import { adviceIn } from "../../src/features/hints/advice-in.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { load } from "../../src/app/sections.ts";
 
 let folder: string;
 let upstream: SimulatedUpstream;
@@ -62,6 +63,7 @@ upstreams:
   let out = "";
   let err = "";
   const code = await probe({
+    load,
     configPath,
     json: false,
     names: [],

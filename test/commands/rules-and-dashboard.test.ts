@@ -9,6 +9,7 @@ import { rules } from "../../src/commands/rules.ts";
 import type { Shape } from "../../src/commands/shape.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
 import { runWith } from "../tools/promtool.ts";
+import { load } from "../../src/app/sections.ts";
 
 const promtool = requireBinary("promtool");
 const ROOT = join(import.meta.dirname, "../..");
@@ -50,6 +51,7 @@ async function told(
   let out = "";
   let err = "";
   const code = await command({
+    load,
     configPath,
     environment: {},
     out: (text) => (out += text),

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { load } from "../../src/config/load.ts";
+import { load } from "../../src/app/sections.ts";
 import { readYaml } from "../../src/config/read/yaml.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
@@ -197,26 +197,13 @@ test("an operator tells how an upstream refuses", async () => {
   ]);
 });
 
-test("an assertion of a credit's place, or of what holds it, knows it; one of another value does not", async () => {
+test("what stands in a credit's place is not told, and that of another value is", async () => {
   const values = [
     { name: "left", path: "/left", credit: true },
     { name: "total", path: "/total" },
   ];
-  const body = [
-    { path: "/left", min: 1 },
-    { path: "/total", min: 1 },
-    { path: "", type: "object" },
-    { path: "/le", exists: false },
-  ];
-  const { config } = await loaded(
-    withUpstream(`expect: ${JSON.stringify({ body })}\n    values: ${JSON.stringify(values)}`),
-  );
-  expect(config.upstreams[0]?.expect.body?.map(({ isCredit }) => isCredit)).toEqual([
-    true,
-    undefined,
-    true,
-    undefined,
-  ]);
+  const { config } = await loaded(withUpstream(`values: ${JSON.stringify(values)}`));
+  expect(config.upstreams[0]?.expect.untold).toEqual(["/left"]);
 });
 
 test("assertions are read", async () => {

@@ -9,6 +9,7 @@ import { findBinary } from "../support/processes/binaries.ts";
 import { schemaFault, unknownKeys } from "../support/deploy/kubernetes-schemas.ts";
 import { type Resource, filesOf, kustomize, readDocuments } from "../support/deploy/kustomize.ts";
 import { keysIn, loadShipped } from "./shipped-config.ts";
+import { load } from "../../src/app/sections.ts";
 
 const FOLDER = "deploy/kubernetes";
 const KEYS = "/etc/pacewatch/keys";
@@ -165,6 +166,7 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
   test("comes with the rules of its own config", async () => {
     let printed = "";
     const code = await rules({
+      load,
       configPath: join(folder, "pacewatch.yaml"),
       environment: {},
       out: (text) => (printed += text),

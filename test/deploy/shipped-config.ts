@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Loading, load } from "../../src/config/load.ts";
+import { load } from "../../src/app/sections.ts";
+import type { Loading } from "../../src/config/load.ts";
 
 /** What the manifests put into the environment. */
 const PLACES = { PACEWATCH_REDIS_URL: "redis://redis.example.com:6379", HOSTNAME: "pacewatch-0" };

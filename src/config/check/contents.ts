@@ -1,42 +1,58 @@
-/** What a config takes from other files: the JSON Schemas of its assertions, and the bodies that its polls send. */
+/** What a config takes from other files: the bodies that its polls send, and what features have there. */
 
-import type { Expectation, RequestBody, Upstream } from "../../kernel/config/config.ts";
+import type { RequestBody, Upstream } from "../../kernel/config/config.ts";
 import { digestOf } from "../../platform/mark.ts";
 import { readRegularFile } from "../../platform/regular-file.ts";
-import { openSchemaReader, type SchemaReading } from "../../features/expect/contract/schema-reader.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
-import type { Fault } from "../read/fault.ts";
-import { nameOfPath } from "../read/wording.ts";
-import { readYaml } from "../read/yaml.ts";
+import { type Complaint, complainOfValue, type Fault } from "../read/fault.ts";
 import { MOST_BODY_BYTES } from "../schema/request.ts";
-import { type Complaint, complain, complainOfKey, complainOfValue, faultsOf } from "./faults.ts";
-import { type Named, type ReadFile, readNamedFile } from "./files-and-keys.ts";
-import { plainOf } from "./plain.ts";
+import type { ContentKind, Contents, Section } from "../schema/section.ts";
+import { type Named, readNamedFile } from "./files-and-keys.ts";
 
-const MOST_BYTES = { contract: 1024 * 1024, body: MOST_BODY_BYTES };
-
-type BodyAssertion = NonNullable<Expectation["body"]>[number];
-type Contract = NonNullable<BodyAssertion["contract"]>;
 type Body = NonNullable<Extract<RequestBody, { file: string }>["read"]>;
 
-export type Contents = {
-  readonly contracts: ReadonlyMap<string, Contract>;
-  readonly bodies: ReadonlyMap<string, Body>;
+const BODIES: ContentKind = {
+  kind: "body",
+  mostBytes: MOST_BODY_BYTES,
+  open: () => {
+    const bodies = new Map<string, Body>();
+    return Promise.resolve({
+      read: (bytes, file) => {
+        bodies.set(file, { bytes, digest: digestOf(bytes) });
+        return { faults: [], warnings: [] };
+      },
+      filled: (upstream) => {
+        const { body } = upstream;
+        return body && "file" in body
+          ? { ...upstream, body: { ...body, read: bodies.get(body.file) } }
+          : upstream;
+      },
+    });
+  },
+};
+
+export function contentKinds(sections: readonly Section[]): readonly ContentKind[] {
+  return [BODIES, ...sections.flatMap(({ contents }) => contents ?? [])];
+}
+
+export type AllContents = Pick<Contents, "filled"> & {
   /** About the config. */
   readonly complaints: readonly Complaint[];
-  /** In the files of the JSON Schemas themselves. */
+  /** In the files themselves. */
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 };
 
-export async function openContents(named: Named, mustBeThere: boolean): Promise<Contents> {
-  const contracts = new Map<string, Contract>();
-  const bodies = new Map<string, Body>();
+export async function openContents(
+  named: Named,
+  kinds: readonly ContentKind[],
+  mustBeThere: boolean,
+): Promise<AllContents> {
+  const opened = new Map<ContentKind, Contents>();
   const complaints: Complaint[] = [];
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   let engine: Expressions | undefined;
-  let readSchema: ((document: unknown) => SchemaReading) | undefined;
   for (const { path, pattern } of named.expressions) {
     engine ??= await openExpressions();
     const fault = engine.faultOf(pattern);
@@ -44,65 +60,25 @@ export async function openContents(named: Named, mustBeThere: boolean): Promise<
       complaints.push(complainOfValue(path, `must be an expression that RE2 knows: ${fault}`));
   }
   const seen = new Set<string>();
-  for (const { file, path, kind } of named.files) {
+  for (const { file, path, kind: name } of named.files) {
+    const kind = kinds.find((each) => each.kind === name);
     // However many upstreams name it, it is told of where it is named first.
-    if ((kind !== "contract" && kind !== "body") || seen.has(kind + file)) continue;
-    seen.add(kind + file);
-    const read: ReadFile = (name) => readRegularFile(name, MOST_BYTES[kind]);
-    const { bytes, complaints: why } = await readNamedFile(file, path, read);
+    if (kind === undefined || seen.has(kind.kind + file)) continue;
+    seen.add(kind.kind + file);
+    const { bytes, complaints: why } = await readNamedFile(file, path, (name) =>
+      readRegularFile(name, kind.mostBytes),
+    );
     if (bytes === undefined) {
       if (mustBeThere) complaints.push(...why);
       continue;
     }
-    if (kind === "body") {
-      bodies.set(file, { bytes, digest: digestOf(bytes) });
-      continue;
-    }
-    readSchema ??= await openSchemaReader();
-    const opened = contractIn(bytes, file, readSchema);
-    faults.push(...opened.faults);
-    warnings.push(...opened.warnings);
-    if (opened.read !== undefined) contracts.set(file, opened.read);
+    const contents = opened.get(kind) ?? (await kind.open());
+    opened.set(kind, contents);
+    const told = contents.read(bytes, file);
+    faults.push(...told.faults);
+    warnings.push(...told.warnings);
   }
-  return { contracts, bodies, complaints, faults, warnings };
-}
-
-/** The upstream with what its files hold. */
-export function withContents(upstream: Upstream, { contracts, bodies }: Contents): Upstream {
-  const { body, expect } = upstream;
-  const filled = (assertion: BodyAssertion): BodyAssertion => ({
-    ...assertion,
-    contract: contracts.get(assertion.jsonSchema ?? ""),
-  });
-  return {
-    ...upstream,
-    ...(body && "file" in body && { body: { ...body, read: bodies.get(body.file) } }),
-    ...(expect.body && { expect: { ...expect, body: expect.body.map(filled) } }),
-  };
-}
-
-function contractIn(
-  bytes: Uint8Array,
-  file: string,
-  readSchema: (document: unknown) => SchemaReading,
-): { readonly read?: Contract; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
-  // JSON is YAML, and this tells where something stands.
-  const yaml = readYaml(bytes, file);
-  if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
-  const reading = readSchema(plainOf(yaml.tree, undefined, ""));
-  if (reading.kind === "refused") {
-    const complaints = reading.faults.map(({ path, atKey, message }) => {
-      const name = path.length === 0 ? "the schema" : `"${nameOfPath(path)}"`;
-      return (atKey ? complainOfKey : complain)(path, `${name} ${message}`);
-    });
-    return { faults: faultsOf(complaints, yaml), warnings: [] };
-  }
-  const [first] = reading.formats;
-  const remark = "is a remark in draft 2020-12 and is not checked, here and elsewhere in this file";
-  const warnings = first === undefined ? [] : [complainOfKey(first, `"${nameOfPath(first)}" ${remark}`)];
-  return {
-    read: { digest: digestOf(bytes), text: reading.text },
-    faults: [],
-    warnings: faultsOf(warnings, yaml),
-  };
+  const filled = (upstream: Upstream): Upstream =>
+    [...opened.values()].reduce((sum, contents) => contents.filled(sum), upstream);
+  return { filled, complaints, faults, warnings };
 }

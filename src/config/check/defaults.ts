@@ -1,12 +1,10 @@
 import { type MapTree, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { SCHEDULE_KEYS } from "../schema/schedule.ts";
-import { SHARED_KEYS } from "../schema/upstream.ts";
+import type { UpstreamSchemas } from "../schema/upstream.ts";
+import { knownOf } from "../keys/notes.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { leftOver, madeOf } from "./each.ts";
-import { type Complaint, complainOfValue } from "./faults.ts";
-
-/** Their keys are independent, so an upstream adds its own. The keys of auth and tls belong together. */
-const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "objective", "labels", "links"]);
+import { type Complaint, complainOfValue } from "../read/fault.ts";
 
 /** More would take many seconds to check. */
 const MAX_VALUES = 600_000;
@@ -22,7 +20,7 @@ export type Expanded = {
  * The same config with `defaults` in each upstream, and instead of one with `each` those that it makes. What comes from
  * elsewhere keeps its place in the file.
  */
-export function expanded(tree: Tree, environment: Environment): Expanded {
+export function expanded(tree: Tree, environment: Environment, schema: UpstreamSchemas): Expanded {
   const [defaults, upstreams] = [childOf(tree, "defaults"), childOf(tree, "upstreams")];
   if (tree.kind !== "map" || upstreams?.kind !== "list") return { tree, complaints: [], writtenAt: [] };
   const complaints: Complaint[] = [];
@@ -39,7 +37,7 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
   const isKnown = defaults === undefined || defaults.kind === "map";
   for (const [index, written] of upstreams.items.entries()) {
     const template =
-      written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
+      written.kind !== "map" ? written : isKnown ? completed(written, defaults, schema) : voidAt(written);
     const made = template.kind === "map" ? madeOf(template, environment) : [];
     if (made.length === 0) add(template, index);
     for (const upstream of made) add(upstream, index);
@@ -57,16 +55,17 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
   return { tree: all, complaints: [...complaints, ...leftOver(all)], writtenAt };
 }
 
-function completed(upstream: MapTree, defaults: Tree | undefined): MapTree {
+function completed(upstream: MapTree, defaults: Tree | undefined, { shared }: UpstreamSchemas): MapTree {
   // Its own takes the place of either.
   const hasSchedule = SCHEDULE_KEYS.some((key) => upstream.entries.has(key));
   const entries = new Map(upstream.entries);
-  for (const [key, shared] of entriesOf(defaults)) {
+  for (const [key, value] of entriesOf(defaults)) {
+    const schema = shared[key];
     // A key that is not known is refused where it stands in `defaults`.
-    if (!SHARED_KEYS.includes(key) || (hasSchedule && SCHEDULE_KEYS.some((each) => each === key))) continue;
+    if (schema === undefined || (hasSchedule && SCHEDULE_KEYS.some((each) => each === key))) continue;
     const own = entries.get(key);
-    if (own === undefined) entries.set(key, shared);
-    else if (MERGED_BY_KEY.has(key)) entries.set(key, mergedByKey(own, shared, key === "headers"));
+    if (own === undefined) entries.set(key, value);
+    else if (knownOf(schema).notes.isMerged) entries.set(key, mergedByKey(own, value, key === "headers"));
   }
   return { ...upstream, entries };
 }

@@ -3,7 +3,7 @@
 import { type Environment, EACH, interpolate } from "../read/interpolate.ts";
 import { type MapTree, type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { MOST_MADE } from "../schema/each.ts";
-import { type Complaint, complainOfValue } from "./faults.ts";
+import { type Complaint, complainOfValue } from "../read/fault.ts";
 
 type Scalar = Tree & { readonly kind: "scalar" };
 type Values = ReadonlyMap<string, Scalar>;

@@ -1,35 +1,10 @@
 import type { z } from "zod";
-import type { Fault } from "../read/fault.ts";
+import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } from "../read/fault.ts";
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { didYouMean, type NameOf, nameOfPath, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
 import { type Refuse, type Schema, notesAt, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
-
-/** A sentence that names parts of the config, which are named as they are written: see `writtenAt` in `Expanded`. */
-type Sentence = string | ((nameOf: NameOf) => string);
-
-/** Something that is wrong at a path; its place is found in the tree. */
-export type Complaint = {
-  readonly path: Path;
-  /** Whether to point at the key instead of its value. */
-  readonly atKey: boolean;
-  readonly sentence: Sentence;
-  readonly exposesKey?: true;
-};
-
-export function complain(path: Path, sentence: Sentence): Complaint {
-  return { path, atKey: false, sentence };
-}
-
-/** The sentence begins with the name of what is there. */
-export function complainOfValue(path: Path, says: string): Complaint {
-  return complain(path, (nameOf) => `"${nameOf(path)}" ${says}`);
-}
-
-export function complainOfKey(path: Path, sentence: Sentence): Complaint {
-  return { path, atKey: true, sentence };
-}
 
 /** Nothing more is said about a value that was refused already, and of a shared value everything once. */
 export function faultsOf(
@@ -140,21 +115,8 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
-/** By the name of a key that is gone, or with its section's, what to write instead. */
-const GONE: Readonly<Record<string, string>> = {
-  "fleet.redis": "write it as fleet.lock: { redis: … }: ",
-  "fleet.mode":
-    "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: ",
-  "fleet.replicas": "remove it, as there may be any number of them: ",
-  "fleet.reserve": "remove it, as whoever cannot reach the lock sends nothing: ",
-  "fleet.prefix": "write it as fleet.lock.redis.key: ",
-  "redis.cluster": "a lock is one key, and needs no cluster: write url or sentinel: ",
-  also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
-};
-
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  const section = path.findLast((step) => typeof step === "string");
-  const hint = GONE[`${section}.${key}`] ?? GONE[key] ?? didYouMean(key, allowed.split(", "));
+  const hint = didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;

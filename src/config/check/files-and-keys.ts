@@ -4,31 +4,38 @@ import { dirname } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { SecretSource } from "../../kernel/config/config.ts";
 import { codeOf } from "../../kernel/text/escape.ts";
-import { type Notes, walk } from "../keys/notes.ts";
+import { walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { certificatesIn, isCertificate } from "../../platform/certificates.ts";
 import { fileProblem, readRegularFile } from "../../platform/regular-file.ts";
 import { openSecret } from "../read/secrets.ts";
+import { complain, complainOfValue, type Complaint } from "../read/fault.ts";
 import type { Path } from "../read/tree.ts";
 import { shownFile } from "../read/wording.ts";
-import { configSchema } from "../schema/schema.ts";
-import { complain, complainOfValue, type Complaint } from "./faults.ts";
+import type { ConfigSchema } from "../schema/schema.ts";
 import type { Parts } from "./validate.ts";
 
 /** A config names these, and they are not in it: files, and where keys are found. */
 export type Named = {
-  readonly files: readonly { readonly path: Path; readonly file: string; readonly kind: Notes["file"] }[];
-  readonly sources: readonly { readonly path: Path; readonly source: SecretSource }[];
+  readonly files: readonly { readonly path: Path; readonly file: string; readonly kind: string }[];
+  readonly sources: readonly {
+    readonly path: Path;
+    readonly source: SecretSource;
+    readonly isUrl: boolean;
+  }[];
   readonly expressions: readonly { readonly path: Path; readonly pattern: string }[];
+  /** Whose the key of an upstream is, by its place in the list. */
+  readonly users: ReadonlyMap<number, string>;
 };
 
 /** Finds what the valid parts of a config name, by what the schema notes of its keys. */
-export function namedIn({ written, general, upstreams }: Parts): Named {
+export function namedIn({ written, general, upstreams }: Parts, { config }: ConfigSchema): Named {
   const files: Named["files"][number][] = [];
   const sources: Named["sources"][number][] = [];
   const expressions: Named["expressions"][number][] = [];
-  walk(configSchema, written, (path, value, { file: kind, isSource, isExpression }) => {
+  const users = new Map<number, string>();
+  walk(config, written, (path, value, { file: kind, isSource, isUrl = false, isUser, isExpression }) => {
     const [section, index] = path;
     // All of `defaults` is in the upstreams too.
     const isValid =
@@ -37,13 +44,14 @@ export function namedIn({ written, general, upstreams }: Parts): Named {
         : section !== "defaults" && general !== undefined;
     if (!isValid) return;
     const { env, file } = mappingOf(value);
-    if (isSource && typeof env === "string") sources.push({ path, source: { env } });
-    else if (isSource && typeof file === "string") sources.push({ path, source: { file } });
-    if (isExpression && typeof value === "string") expressions.push({ path, pattern: value });
-    if (kind !== undefined && kind !== "written" && typeof value === "string")
-      files.push({ path, file: value, kind });
+    if (isSource && typeof env === "string") sources.push({ path, source: { env }, isUrl });
+    else if (isSource && typeof file === "string") sources.push({ path, source: { file }, isUrl });
+    if (typeof value !== "string") return;
+    if (isExpression) expressions.push({ path, pattern: value });
+    if (isUser && typeof index === "number") users.set(index, value);
+    if (kind !== undefined) files.push({ path, file: value, kind });
   });
-  return { files, sources, expressions };
+  return { files, sources, expressions, users };
 }
 
 type Opened = {
@@ -58,13 +66,17 @@ type Opened = {
 
 /** Tries to read all keys and files that a config names. */
 export async function openFilesAndKeys(
-  { files, sources }: Named,
-  { general, upstreams }: Pick<Parts, "general" | "upstreams">,
+  { files, sources, users }: Named,
+  upstreams: Parts["upstreams"],
   environment: Environment,
 ): Promise<Opened> {
   const keys = new Map<string, string>();
   const secrets = new Set<string>();
-  const openKey = async ({ path, source }: Named["sources"][number]): Promise<readonly Complaint[]> => {
+  const openKey = async ({
+    path,
+    source,
+    isUrl,
+  }: Named["sources"][number]): Promise<readonly Complaint[]> => {
     const opening = await openSecret(source, environment, () => {});
     if (opening.kind === "refused") {
       const at = [...path, ...Object.keys(source)];
@@ -72,15 +84,11 @@ export async function openFilesAndKeys(
     }
     const secret = await opening.what.read();
     secrets.add(secret);
-    if (path[0] === "notify" && path.at(-1) === "url" && !isHttpUrl(secret)) {
-      return [complainOfValue(path, "must hold an http:// or https:// URL")];
-    }
-    const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
-    if (upstream === undefined) return [];
-    const { name, auth } = upstream;
+    if (isUrl && !isHttpUrl(secret)) return [complainOfValue(path, "must hold an http:// or https:// URL")];
+    const index = path[0] === "upstreams" ? Number(path[1]) : -1;
+    const name = upstreams.get(index)?.name;
     // Two clients or users may have the same secret only by mistake: what may be shared is a client.
-    const client = auth.kind === "oauth2" ? auth.token.clientId : auth.kind === "basic" ? auth.user : "";
-    keys.set(name, `${client} ${secret}`);
+    if (name !== undefined) keys.set(name, `${users.get(index) ?? ""} ${secret}`);
     return [];
   };
   const sections = Map.groupBy(
@@ -90,7 +98,9 @@ export async function openFilesAndKeys(
   const complaints = await Promise.all([
     ...sources.map(openKey),
     ...[...sections.values()].map(checkTlsFiles),
-    general?.state === undefined ? [] : complaintsOfPlace(general.state.path, ["state", "path"]),
+    ...files.map(async ({ kind, file, path }) =>
+      kind === "written" ? await complaintsOfPlace(file, path) : [],
+    ),
   ]);
   const keyFiles = [
     ...sources.flatMap(({ path, source: { file } }) => (file === undefined ? [] : [{ path, file }])),

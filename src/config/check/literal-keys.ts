@@ -1,10 +1,11 @@
 /** Keys that are written in the body of a request, where anybody who reads the config could read them. */
 
 import type { Upstream } from "../../kernel/config/config.ts";
-import { NEVER_LITERAL } from "../../features/auth/kinds/source.ts";
+import { NEVER_LITERAL } from "../keys/source.ts";
 import { looksLikeSecretHeader, looksLikeSecretParameter } from "../keys/credential-signs.ts";
 import type { Path, Tree } from "../read/tree.ts";
-import { type Complaint, complainOfValue } from "./faults.ts";
+import type { Contents } from "../schema/section.ts";
+import { type Complaint, complainOfValue } from "../read/fault.ts";
 
 const USE_A_VARIABLE = `must not contain a key: ${NEVER_LITERAL}, use a variable such as \${NAME}, or auth`;
 
@@ -28,14 +29,15 @@ export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Comp
 /** By the keys that the config itself names, which must be in no body. */
 export function knownKeysIn(
   upstreams: ReadonlyMap<number, Upstream>,
-  files: ReadonlyMap<string, { readonly bytes: Uint8Array }>,
+  { filled }: Pick<Contents, "filled">,
   keys: ReadonlySet<string>,
 ): readonly Complaint[] {
   const searched = [...keys].filter(({ length }) => length >= LEAST_KEY_CHARS);
-  return [...upstreams].flatMap(([index, { body }]) => {
+  return [...upstreams].flatMap(([index, upstream]) => {
+    const { body } = filled(upstream);
     if (body === undefined) return [];
-    const bytes = "file" in body && files.get(body.file)?.bytes;
-    const text = bytes ? Buffer.from(bytes).toString("latin1") : JSON.stringify(body);
+    const text =
+      "file" in body ? Buffer.from(body.read?.bytes ?? []).toString("latin1") : JSON.stringify(body);
     if (!searched.some((key) => text.includes(key))) return [];
     return [complainOfValue(["upstreams", index, "body"], USE_A_VARIABLE)];
   });

@@ -1,14 +1,13 @@
 import type { Budget, Upstream } from "../../kernel/config/config.ts";
-import { inPart } from "../../kernel/config/part.ts";
 import { type Tree, treeAt } from "../read/tree.ts";
-import { budgetSchema } from "../schema/budget.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
-import { type ConfigKeys, type General, configSchema } from "../schema/schema.ts";
+import type { ConfigKeys, ConfigSchema, General } from "../schema/schema.ts";
 import { upstreamOf } from "../schema/running-upstream.ts";
-import { type UpstreamKeys, upstreamSchema } from "../schema/upstream.ts";
+import type { UpstreamKeys } from "../schema/upstream.ts";
 import { vantageSchema } from "../schema/vantage.ts";
 import { literalKeysIn } from "./literal-keys.ts";
-import { type Complaint, ruleComplaints, schemaComplaints } from "./faults.ts";
+import type { Complaint } from "../read/fault.ts";
+import { ruleComplaints, schemaComplaints } from "./faults.ts";
 import { asWritten, plainOf } from "./plain.ts";
 
 /** The valid parts of a config: where one budget is wrong, the others can still be checked. */
@@ -23,21 +22,22 @@ export type Parts = {
   readonly upstreams: ReadonlyMap<number, Upstream>;
 };
 
-export function validate(tree: Tree, directory: string): Parts {
-  const written = plainOf(tree, configSchema, directory);
+export function validate(tree: Tree, directory: string, schema: ConfigSchema): Parts {
+  const written = plainOf(tree, schema.config, directory);
   // A key without a value was refused already: zod would take it for a fault of its own.
   const plain: unknown = JSON.parse(JSON.stringify(written));
-  const { data, error } = configSchema.safeParse(plain);
-  const keys: SoundParts = data ?? soundParts(mappingOf(plain));
+  const { data, error } = schema.config.safeParse(plain);
+  const keys: SoundParts = data ?? soundParts(mappingOf(plain), schema);
   const general = data && generalOf(data);
-  const around = {
-    denyAddresses: general?.denyAddresses,
-    prices: new Map(
-      Object.entries(keys.budgets).flatMap(([name, { price }]) =>
-        price === undefined ? [] : [[name, price]],
-      ),
-    ),
-  };
+  const { sections } = schema;
+  const budgets = new Map(
+    Object.entries(keys.budgets).map(([name, terms]) => {
+      const budget: Budget = { name, ...terms, ...(keys.vantage && { vantage: keys.vantage }) };
+      for (const { ofBudget } of sections) Object.assign(budget, ofBudget?.(budget));
+      return [name, budget] as const;
+    }),
+  );
+  const around = { denyAddresses: general?.denyAddresses, budgets, sections };
   const bodies = [
     ["defaults", "body"],
     ...[...keys.upstreams.keys()].map((index) => ["upstreams", index, "body"]),
@@ -46,11 +46,11 @@ export function validate(tree: Tree, directory: string): Parts {
     written,
     complaints: [
       ...bodies.flatMap((path) => literalKeysIn(treeAt(tree, path), path)),
-      ...schemaComplaints(error?.issues ?? [], configSchema, tree),
-      ...ruleComplaints(configSchema, written, tree),
+      ...schemaComplaints(error?.issues ?? [], schema.config, tree),
+      ...ruleComplaints(schema.config, written, tree),
     ],
     general,
-    budgets: Object.entries(keys.budgets).map(([name, terms]) => inPart({ name, ...terms }, keys.vantage)),
+    budgets: [...budgets.values()],
     upstreams: new Map(
       keys.upstreams.flatMap((upstream, index) => {
         const template = templateOf(treeAt(tree, ["upstreams", index, "path"]));
@@ -71,12 +71,12 @@ type SoundParts = Pick<ConfigKeys, "budgets" | "vantage"> & {
   readonly upstreams: readonly (UpstreamKeys | undefined)[];
 };
 
-function soundParts(plain: Readonly<Record<string, unknown>>): SoundParts {
+function soundParts(plain: Readonly<Record<string, unknown>>, schema: ConfigSchema): SoundParts {
   const budgets = Object.entries(mappingOf(plain["budgets"])).flatMap(([name, budget]) => {
-    const { data } = budgetSchema.safeParse(budget);
+    const { data } = schema.budget.safeParse(budget);
     return data === undefined ? [] : [[name, data]];
   });
-  const upstreams = itemsOf(plain["upstreams"]).map((upstream) => upstreamSchema.safeParse(upstream).data);
+  const upstreams = itemsOf(plain["upstreams"]).map((upstream) => schema.upstream.safeParse(upstream).data);
   const vantage = vantageSchema.safeParse(plain["vantage"]).data;
   return { budgets: Object.fromEntries(budgets), upstreams, vantage };
 }

@@ -1,11 +1,11 @@
-import { type Config, isOneOf, type Upstream } from "../../kernel/config/config.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
 import { Cron } from "../../kernel/schedule/cron.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
 import { formatDuration } from "../../kernel/time/duration.ts";
 import { isCleartext } from "../keys/upstream-url.ts";
 import { variablesIn } from "../read/interpolate.ts";
 import type { Path } from "../read/tree.ts";
-import { type Complaint, complain } from "./faults.ts";
+import { type Complaint, complain } from "../read/fault.ts";
 
 /** Allowed, but probably not intended. */
 export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
@@ -22,8 +22,6 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
   }
   if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url))
     warnOfKey(["base_url"], "sends its key unencrypted: use https://");
-  if (auth.kind === "oauth2" && isCleartext(auth.token.url))
-    warnOfKey(["auth", "oauth2", "token_url"], "sends its client secret unencrypted: use https://");
   if (tls.insecureSkipVerify)
     warnOfKey(
       ["tls", "insecure_skip_verify"],
@@ -44,36 +42,4 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
   if (degradedAboveMs >= timeoutMs && degradedAboveMs !== objective.latencyMs)
     warn(["degraded_above"], `can never be degraded: a poll ends after ${timeout}, its timeout`);
   return warnings;
-}
-
-/** Of who is told: those who never can be, and what it costs that nobody remembers who was. */
-export function warningsOfReceivers(
-  { notify = [], state }: Pick<Config, "notify" | "state">,
-  upstreams: readonly Upstream[],
-): readonly Complaint[] {
-  const names = new Set(upstreams.map(({ name }) => name));
-  const warnings: Complaint[] = [];
-  for (const [index, receiver] of notify.entries()) {
-    const warn = (key: Path, says: string): void =>
-      void warnings.push(complain(["notify", index, ...key], `receiver "${receiver.name}" ${says}`));
-    for (const [at, name] of receiver.only?.upstreams.entries() ?? [])
-      if (!names.has(name))
-        warn(["only", "upstreams", at], `names "${name}", which is no upstream of the config`);
-    if (!canMatch(receiver, upstreams))
-      warn([], "can never be told of anything: no upstream matches its only, and its on");
-  }
-  if (notify.length === 0 || state !== undefined) return warnings;
-  const cost =
-    "without state.path nobody remembers over a restart who was told what: what is down then is told again, and what came up meanwhile never";
-  return [...warnings, complain(["notify"], cost)];
-}
-
-type Receiver = NonNullable<Config["notify"]>[number];
-
-const OWN_EVENTS: ReadonlySet<string> = new Set(["offline", "config_refused", "state_lost"]);
-
-function canMatch({ only, on }: Receiver, upstreams: readonly Upstream[]): boolean {
-  if (only === undefined) return true;
-  const isOfUpstreams = on.some((event) => event !== "up" && !OWN_EVENTS.has(event));
-  return isOfUpstreams && upstreams.some((upstream) => isOneOf(only, upstream));
 }

@@ -8,6 +8,8 @@ import {
   parseAmount,
   parseDuration,
 } from "../../kernel/time/duration.ts";
+import { type Part, PARTS } from "../../kernel/exchange/exchange.ts";
+import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
 import { isList } from "../../kernel/text/json.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { type Notes, noted } from "./notes.ts";
@@ -214,3 +216,17 @@ export function oneOf<const Values extends readonly string[]>(
 ): z.ZodType<Values[number], Values[number]> {
   return z.enum(values, { error: `one of ${values.join(", ")}` });
 }
+
+const SCALAR_PHRASE = "a text of at most 256 characters, a number, true or false";
+export const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union(
+  [z.string().max(256), z.number(), z.boolean()],
+  {
+    error: SCALAR_PHRASE,
+  },
+);
+
+export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
+  .optional()
+  .describe(
+    "Where in a stream to look. last: in its last event, which is the default. first: in the first event that counts. joined: in the texts of all events that count, one after the other.",
+  );

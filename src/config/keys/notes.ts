@@ -39,8 +39,14 @@ export type Notes = {
   readonly isSource?: true;
   /** It is a regular expression. */
   readonly isExpression?: true;
-  /** It names a file, relative to the config: of which kind, or none where Pacewatch writes it. */
-  readonly file?: "body" | "certificates" | "contract" | "key" | "web" | "written";
+  /** It is the URL that is found where it says. */
+  readonly isUrl?: true;
+  /** With a key, it says whose that is: two may have the same only by mistake. */
+  readonly isUser?: true;
+  /** An upstream that has some of its keys has the others from `defaults`. */
+  readonly isMerged?: true;
+  /** It names a file, relative to the config: of which kind, or `written` where Pacewatch writes it. */
+  readonly file?: string;
 };
 
 const registry = z.registry<Notes>();

@@ -1,13 +1,13 @@
 /** Regular expressions in the syntax of RE2, which take a time that grows with the text and no faster. */
 
 import type { RE2JS } from "re2js";
-import type { Checks } from "../../features/expect/checks.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 
 /** A larger one would take too long for a text of any length. Each character in it counts as one, each repetition as all that it repeats. */
 const LARGEST_EXPRESSION = 1_000;
 
-export type Expressions = Pick<Checks, "matches"> & {
+export type Expressions = {
+  readonly matches: (pattern: string, text: string) => boolean;
   /** What is wrong with it; undefined for a valid one. */
   readonly faultOf: (pattern: string) => string | undefined;
 };

@@ -1,4 +1,6 @@
 import { escapeText } from "../../kernel/text/escape.ts";
+import type { Path } from "./tree.ts";
+import type { NameOf } from "./wording.ts";
 
 /** Something that is wrong with a config, and where: line and column count from 1. */
 export type Fault = {
@@ -29,4 +31,29 @@ export function listed(faults: readonly Fault[]): readonly Fault[] {
 
 function byPlace(a: Fault, b: Fault): number {
   return a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1);
+}
+
+/** A sentence that names parts of the config, which are named as they are written: see `writtenAt` in `Expanded`. */
+type Sentence = string | ((nameOf: NameOf) => string);
+
+/** Something that is wrong at a path; its place is found in the tree. */
+export type Complaint = {
+  readonly path: Path;
+  /** Whether to point at the key instead of its value. */
+  readonly atKey: boolean;
+  readonly sentence: Sentence;
+  readonly exposesKey?: true;
+};
+
+export function complain(path: Path, sentence: Sentence): Complaint {
+  return { path, atKey: false, sentence };
+}
+
+/** The sentence begins with the name of what is there. */
+export function complainOfValue(path: Path, says: string): Complaint {
+  return complain(path, (nameOf) => `"${nameOf(path)}" ${says}`);
+}
+
+export function complainOfKey(path: Path, sentence: Sentence): Complaint {
+  return { path, atKey: true, sentence };
 }

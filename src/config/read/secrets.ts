@@ -1,4 +1,4 @@
-import { type Config, type SecretSource, sourcesOf, type Upstream } from "../../kernel/config/config.ts";
+import type { SecretSource, Upstream } from "../../kernel/config/config.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
 import { percentDecoded } from "../../kernel/text/percent.ts";
 import { Followed, type Reading } from "../../platform/followed.ts";
@@ -79,17 +79,14 @@ export function proxyPasswords(environment: Environment): ReadonlyMap<string, st
   return new Map(passwords.filter(([, password]) => password !== ""));
 }
 
-/** Which variables hold a secret: the keys that the config names, what is in paths and bodies, and the passwords of proxies. */
+/** Which variables hold a secret: those where a key is found, what is in paths and bodies, and the passwords of proxies. */
 export function secretVariables(
-  { upstreams, fleet, notify = [] }: Pick<Config, "upstreams" | "fleet" | "notify">,
+  sources: readonly SecretSource[],
+  upstreams: readonly Upstream[],
   environment: Environment,
 ): readonly string[] {
-  const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
+  const keys = sources.flatMap(({ env }) => env ?? []);
   const inRequests = upstreams.flatMap(variablesInRequest);
-  const ofReceivers = notify.flatMap(({ url, key }) => [url, key]);
-  const keys = [...sources, fleet?.lock.redis.password, ...ofReceivers].flatMap(
-    (source) => source?.env ?? [],
-  );
   return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];
 }
 

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../..
 import { decoded, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { priceSchema, quotaSchema, spendSchema } from "../../features/money/config.ts";
+import { type Section, withSections } from "./section.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
@@ -35,57 +35,37 @@ const differentWindows: Rule = {
 
 const rates = oneOrMore(rate, "a rate, such as { requests: 60, per: 1m }, or a list of rates", 16, "rates");
 
-export const budgetSchema: z.ZodType<BudgetTerms> = noted(
-  named(
-    section({
-      rate: ruled(rates, differentWindows).describe(
-        "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
-      ),
-      share: percentage({ zero: false, hundred: true }, "20%")
-        .prefault("20%")
-        .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
-      linger: duration(0, HOUR_MS, "5s")
-        .prefault("0s")
-        .describe("How long the upstream may still count an abandoned request after its socket was closed."),
-      max_pause: duration(1000, DAY_MS, "1h")
-        .prefault("1h")
-        .describe("The longest pause that an answer of the upstream can request."),
-      blind_after: duration(MINUTE_MS, DAY_MS, "5m")
-        .prefault("5m")
-        .describe(
-          "Where an answer only tells that nothing is left, and neither refuses nor asks for a wait, the next poll comes no later than this.",
-        ),
-      yield_below: percentage({ zero: true, hundred: false }, "10%")
-        .prefault("10%")
-        .describe(
-          "When the upstream says that less than this of its limit is left, only one slot in four is used.",
-        ),
-      quota: quotaSchema(
-        wholeNumber(1, 1_000_000_000_000).describe(
-          "How many requests Pacewatch itself may send in the period.",
-        ),
-      )
-        .optional()
-        .describe("Pacewatch's own long limit of requests, not scaled by share."),
-      price: priceSchema
-        .optional()
-        .describe(
-          "What each request costs of those upstreams that have no price of their own: one price, or a list of prices that are added.",
-        ),
-      spend: spendSchema
-        .optional()
-        .describe(
-          "Pacewatch's own long limit of money. Each of its upstreams needs a price: reserved is the most that a poll may cost, counted what it did cost.",
-        ),
-    }).describe(
+const own = {
+  rate: ruled(rates, differentWindows).describe(
+    "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
+  ),
+  share: percentage({ zero: false, hundred: true }, "20%")
+    .prefault("20%")
+    .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
+  linger: duration(0, HOUR_MS, "5s")
+    .prefault("0s")
+    .describe("How long the upstream may still count an abandoned request after its socket was closed."),
+  max_pause: duration(1000, DAY_MS, "1h")
+    .prefault("1h")
+    .describe("The longest pause that an answer of the upstream can request."),
+  blind_after: duration(MINUTE_MS, DAY_MS, "5m")
+    .prefault("5m")
+    .describe(
+      "Where an answer only tells that nothing is left, and neither refuses nor asks for a wait, the next poll comes no later than this.",
+    ),
+  yield_below: percentage({ zero: true, hundred: false }, "10%")
+    .prefault("10%")
+    .describe(
+      "When the upstream says that less than this of its limit is left, only one slot in four is used.",
+    ),
+};
+
+export function budgetSchema(sections: readonly Section[]): z.ZodType<BudgetTerms> {
+  const keys = named(
+    section(withSections(own, "budget", sections)).describe(
       "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
     ),
-    {
-      rate: "rates",
-      linger: "lingerMs",
-      max_pause: "maxPauseMs",
-      blind_after: "blindAfterMs",
-    },
-  ),
-  { isNeeded: true },
-);
+    { rate: "rates", linger: "lingerMs", max_pause: "maxPauseMs", blind_after: "blindAfterMs" },
+  );
+  return noted(keys, { isNeeded: true });
+}

@@ -1,28 +1,11 @@
 import { z } from "zod";
 import { type Expectation, type ExpectedStatus, STATUS_CLASSES } from "../../kernel/config/config.ts";
 import { LARGEST_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
-import { REFUSAL_MEANINGS } from "../../kernel/exchange/outcome.ts";
-import { bodyAssertion, headerAssertion } from "../../features/expect/config.ts";
-import {
-  byteSize,
-  filledList,
-  flag,
-  headerName,
-  list,
-  lowered,
-  named,
-  oneOf,
-  oneOrMore,
-  pointer,
-  section,
-  text,
-  wholeNumber,
-} from "../keys/leaves.ts";
-import { type Rule, noted } from "../keys/notes.ts";
-import { atLeastOne, atMostOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { byteSize, flag, named, oneOf, oneOrMore, section } from "../keys/leaves.ts";
+import { ruled } from "../keys/rules.ts";
+import { rulesAt, type Section, withSections } from "./section.ts";
 
-const MOST_ASSERTIONS = 20;
-const MOST_STATUS = 100;
+export const MOST_STATUS = 100;
 const THROTTLING: readonly number[] = [402, 429];
 
 const error =
@@ -45,50 +28,7 @@ const statuses = oneOrMore(
   ", such as [200]",
 );
 
-const refusal = section({
-  status: filledList(wholeNumber(100, 999), MOST_STATUS, "status codes", ", such as [403]")
-    .optional()
-    .describe("Only with one of these status codes."),
-  header: lowered(headerName())
-    .optional()
-    .describe("Only with this header. With text: only where its value contains that."),
-  json: pointer("a JSON pointer, such as /error/code", { least: 1 })
-    .optional()
-    .describe("Only where the body has something there. With text: only where that contains it."),
-  text: lowered(text("a text", 256))
-    .optional()
-    .describe(
-      "Only where the header, the JSON value or else the body contains this, in any case of letters.",
-    ),
-  means: noted(oneOf([...REFUSAL_MEANINGS, "status"]), { example: "status" }).describe(
-    "What such an answer means. status: what its status says, whatever else it looks like.",
-  ),
-});
-
-const refusalRule: z.ZodType<NonNullable<Expectation["refusals"]>[number]> = ruled(
-  refusal,
-  atMostOne("header", "json"),
-  atLeastOne("status", "header", "json", "text"),
-);
-
-const noPathWithoutJson: Rule = {
-  check: (expect, refuse) => {
-    const { json, body } = mappingOf(expect);
-    if (json !== false) return;
-    for (const [index, assertion] of itemsOf(body).entries()) {
-      if (!Object.hasOwn(mappingOf(assertion), "path")) continue;
-      refuse(["body", index, "path"], "must not be set where json is false", []);
-    }
-  },
-  jsonSchema: {
-    not: {
-      required: ["json", "body"],
-      properties: { json: { const: false }, body: { contains: { required: ["path"] } } },
-    },
-  },
-};
-
-const keys = section({
+const own = {
   status: statuses
     .prefault([200])
     .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 always mean throttled."),
@@ -96,26 +36,12 @@ const keys = section({
   max_body: byteSize(1, LARGEST_BODY_BYTES, "1MiB")
     .prefault("1MiB")
     .describe("A longer body, also after decompression, is a failure."),
-  refusals: list(refusalRule, 50, "refusals")
-    .optional()
-    .describe(
-      "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
-    ),
-  body: list(bodyAssertion, MOST_ASSERTIONS, "assertions")
-    .optional()
-    .describe(
-      "What the body of an ok answer must say, place by place, or its whole text; the first that does not hold fails the poll. Not asked of 204 and 304.",
-    ),
-  headers: list(headerAssertion, MOST_ASSERTIONS, "assertions")
-    .optional()
-    .describe(
-      "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",
-    ),
-});
+};
 
 /** Whether JSON is expected where nothing is said of it depends on the method. */
 export type ExpectKeys = Omit<Expectation, "json"> & { readonly json: boolean | undefined };
 
-export const expectSchema: z.ZodType<ExpectKeys> = named(ruled(keys, noPathWithoutJson), {
-  max_body: "maxBodyBytes",
-});
+export function expectSchema(sections: readonly Section[]): z.ZodType<ExpectKeys> {
+  const keys = ruled(section(withSections(own, "expect", sections)), ...rulesAt("expect", sections));
+  return named(keys, { max_body: "maxBodyBytes" });
+}

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { isObject } from "../../kernel/text/json.ts";
-import { configSchema } from "./schema.ts";
+import type { ConfigSchema } from "./schema.ts";
 
 /** The config's JSON Schema, for editors, as `config/schema.json` has it. */
-export function configJsonSchemaText(): string {
-  const schema = withVariables(z.toJSONSchema(configSchema, { io: "input" }));
+export function configJsonSchemaText({ config }: Pick<ConfigSchema, "config">): string {
+  const schema = withVariables(z.toJSONSchema(config, { io: "input" }));
   return `${JSON.stringify({ title: "Pacewatch configuration", ...schema }, undefined, 2)}\n`;
 }
 

@@ -1,9 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { type Address, type Config, LOG_LEVELS, type Web } from "../../kernel/config/config.ts";
+import { type Address, type Config } from "../../kernel/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
-import { fleetSchema } from "../../features/fleet/config.ts";
-import { notifySchema } from "../../features/notify/config.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
@@ -15,7 +13,6 @@ import {
   list,
   matching,
   named,
-  oneOf,
   reading,
   section,
 } from "../keys/leaves.ts";
@@ -24,7 +21,8 @@ import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
 import type { Rule } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { vantageSchema } from "./vantage.ts";
-import { REQUIRED_SOMEWHERE, type UpstreamKeys, defaultsSchema, upstreamSchema } from "./upstream.ts";
+import { type Section, withSections } from "./section.ts";
+import { REQUIRED_SOMEWHERE, type UpstreamKeys, type UpstreamSchemas, upstreamSchemas } from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
 
@@ -48,40 +46,32 @@ function listen(example: string): z.ZodType<Address, string> {
   return reading(LISTEN_PATTERN, phrase, parseListen);
 }
 
-const web: z.ZodType<Web> = named(
-  section({
-    listen: listen("127.0.0.1:10429")
-      .prefault("127.0.0.1:10429")
-      .describe(
-        "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
-      ),
-    probe_listen: listen("127.0.0.1:10430")
-      .optional()
-      .describe(
-        "A second address for /-/healthy and /-/ready alone, in plain HTTP. Probes there are answered however many ask at listen.",
-      ),
-    config_file: filePath("web")
-      .optional()
-      .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
-    enable_lifecycle: flag()
-      .prefault(false)
-      .describe("Whether POST /-/reload and POST /-/resume are allowed."),
-    page_url: httpUrl()
-      .optional()
-      .describe(
-        "The URL of the status page for people: notifications link to it. Default: fleet.advertise, or no link.",
-      ),
-    allowed_hosts: list(hostName, 100, "host names")
-      .optional()
-      .describe(
-        'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
-      ),
-    badges: flag()
-      .prefault(false)
-      .describe("Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture."),
-  }),
-  {},
-);
+const web = {
+  listen: listen("127.0.0.1:10429")
+    .prefault("127.0.0.1:10429")
+    .describe(
+      "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
+    ),
+  probe_listen: listen("127.0.0.1:10430")
+    .optional()
+    .describe(
+      "A second address for /-/healthy and /-/ready alone, in plain HTTP. Probes there are answered however many ask at listen.",
+    ),
+  config_file: filePath("web")
+    .optional()
+    .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
+  enable_lifecycle: flag().prefault(false).describe("Whether POST /-/reload and POST /-/resume are allowed."),
+  page_url: httpUrl()
+    .optional()
+    .describe(
+      "The URL of the status page for people: notifications link to it. Default: fleet.advertise, or no link.",
+    ),
+  allowed_hosts: list(hostName, 100, "host names")
+    .optional()
+    .describe(
+      'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
+    ),
+};
 
 const differentNames: Rule = {
   check: (config, refuse) => {
@@ -115,39 +105,6 @@ const sameLabels: Rule = {
   },
 };
 
-const keys = section({
-  web: web.prefault({}).describe("The HTTP server."),
-  log: section({
-    level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
-  })
-    .prefault({})
-    .describe("The log, JSON lines on standard output."),
-  state: section({
-    path: filePath("written").describe(
-      "The database file, relative to this file. It is created if it does not exist.",
-    ),
-  })
-    .optional()
-    .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
-  fleet: fleetSchema.optional(),
-  vantage: vantageSchema.optional(),
-  notify: notifySchema.optional(),
-  deny_addresses: list(network, 1_000, "addresses and networks")
-    .optional()
-    .describe(
-      "Addresses that no poll may connect to, whatever name led there, proxies included. Default: 169.254.0.0/16, fe80::/10, where else clouds have their metadata service, 0.0.0.0/8 and ::, and loopback addresses that any other name than localhost leads to. What is written here takes the place of all of that.",
-    ),
-  budgets: z
-    .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {
-      error: "a mapping of names to budgets",
-    })
-    .describe("What may be sent, by name. Upstreams that use the same key should share one."),
-  defaults: defaultsSchema.optional(),
-  upstreams: filledList(upstreamSchema, 10_000, "upstreams", ", each after a dash (-)").describe(
-    "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
-  ),
-});
-
 /** All but the budgets and upstreams. */
 export type General = Omit<Config, "budgets" | "upstreams">;
 
@@ -158,9 +115,41 @@ export type ConfigKeys = General & {
   readonly upstreams: readonly UpstreamKeys[];
 };
 
-export const configSchema: z.ZodType<ConfigKeys> = named(
-  ruled(keys, differentNames, sameLabels)
-    .meta({ allOf: REQUIRED_SOMEWHERE })
-    .describe("The configuration of Pacewatch."),
-  {},
-);
+/** All that a config may have, with what features add to it. */
+export type ConfigSchema = UpstreamSchemas & {
+  readonly sections: readonly Section[];
+  readonly config: z.ZodType<ConfigKeys>;
+  readonly budget: z.ZodType<BudgetTerms>;
+};
+
+export function configSchema(sections: readonly Section[]): ConfigSchema {
+  const budget = budgetSchema(sections);
+  const upstreams = upstreamSchemas(sections);
+  const keys = {
+    web: named(section(withSections(web, "web", sections)), {})
+      .prefault({})
+      .describe("The HTTP server."),
+    vantage: vantageSchema.optional(),
+    deny_addresses: list(network, 1_000, "addresses and networks")
+      .optional()
+      .describe(
+        "Addresses that no poll may connect to, whatever name led there, proxies included. Default: 169.254.0.0/16, fe80::/10, where else clouds have their metadata service, 0.0.0.0/8 and ::, and loopback addresses that any other name than localhost leads to. What is written here takes the place of all of that.",
+      ),
+    budgets: z
+      .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budget, {
+        error: "a mapping of names to budgets",
+      })
+      .describe("What may be sent, by name. Upstreams that use the same key should share one."),
+    defaults: upstreams.defaults.optional(),
+    upstreams: filledList(upstreams.upstream, 10_000, "upstreams", ", each after a dash (-)").describe(
+      "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
+    ),
+  };
+  const config = named(
+    ruled(section(withSections(keys, "config", sections)), differentNames, sameLabels)
+      .meta({ allOf: REQUIRED_SOMEWHERE })
+      .describe("The configuration of Pacewatch."),
+    {},
+  );
+  return { ...upstreams, sections, config, budget };
+}

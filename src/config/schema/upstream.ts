@@ -1,8 +1,8 @@
 import type { Confirmation } from "../../kernel/poll/health.ts";
 import { z } from "zod";
 import type { Proxy, Tls, Upstream } from "../../kernel/config/config.ts";
-import { authSchema, headersOf } from "../../features/auth/kinds/auth.ts";
-import { NEVER_LITERAL } from "../../features/auth/kinds/source.ts";
+import { authSchema, headersOf } from "./auth.ts";
+import { NEVER_LITERAL } from "../keys/source.ts";
 import { budgetName } from "../keys/budget-name.ts";
 import {
   HEADER_NAME_PATTERN,
@@ -12,7 +12,8 @@ import {
 } from "../keys/credential-signs.ts";
 import { eachSchema } from "./each.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
-import { labelsSchema, linksSchema } from "./labels.ts";
+import { labelsSchema } from "./labels.ts";
+import { rulesAt, type Section, withSections } from "./section.ts";
 import {
   checked,
   decoded,
@@ -36,12 +37,8 @@ import { PATH_PATTERN, PROXY_PATTERN } from "../keys/patterns.ts";
 import { atMostOne, exactlyOne, itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
-import { bodyNeedsMethod, noBodyOfHead, requestKeys } from "./request.ts";
-import { priceSchema } from "../../features/money/config.ts";
+import { bodyNeedsMethod, noJsonOfHead, requestKeys } from "./request.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
-import { slaSchema } from "../../features/report/config.ts";
-import { streamIsRead, streamSchema } from "../../features/streams/config.ts";
-import { valuesSchema } from "../../features/values/config.ts";
 
 const MAX_TIMEOUT_MS = 60_000;
 /** A model's, a project's and the account's: more have not been met. */
@@ -57,10 +54,10 @@ const differentBudgets: Rule = {
 
 const KEY_PLACE = `${NEVER_LITERAL}, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }`;
 
-const freeHeaders: Rule = {
+const freeHeaders = (sections: readonly Section[]): Rule => ({
   check: (upstream, refuse) => {
     const { auth, headers } = mappingOf(upstream);
-    const taken = new Set(headersOf(auth));
+    const taken = new Set(headersOf(auth, sections));
     for (const [header, value] of Object.entries(mappingOf(headers))) {
       const at = ["headers", header];
       const lower = header.toLowerCase();
@@ -71,7 +68,7 @@ const freeHeaders: Rule = {
       else taken.add(lower);
     }
   },
-};
+});
 
 const freeParameter: Rule = {
   check: (upstream, refuse) => {
@@ -92,8 +89,6 @@ const tlsNeedsHttps: Rule = {
     refuse(["tls"], "must not be set where base_url is http://", []);
   },
 };
-
-const SHARED_RULES: readonly Rule[] = [freeHeaders, freeParameter, tlsNeedsHttps, noBodyOfHead];
 
 const tls: z.ZodType<Tls> = named(
   ruled(
@@ -142,7 +137,7 @@ function proxyFault(proxy: Proxy): string | undefined {
 const proxy = checked(proxyFault, "env, none or a URL", PROXY_PATTERN);
 
 /** The keys that `defaults` may have too: all but the name. */
-const shared = {
+const ownKeys = (sections: readonly Section[]) => ({
   base_url: noted(httpUrl(), { isSecret: true }).describe("Its http or https URL, without a key in it."),
   path: noted(checked(pathFault, "a path that begins with /", PATH_PATTERN), {
     example: "/unset",
@@ -153,15 +148,14 @@ const shared = {
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
     ),
   ...requestKeys,
-  stream: streamSchema.optional(),
-  auth: authSchema,
+  auth: authSchema(sections),
   headers: noted(
     z.record(
       matching(HEADER_NAME_PATTERN, "a header's name"),
       matching(HEADER_VALUE_PATTERN, "printable ASCII text of at most 2048 characters (quote numbers)"),
       { error: "a mapping of header names to values" },
     ),
-    { isSecret: true },
+    { isSecret: true, isMerged: true },
   )
     .prefault({})
     .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
@@ -185,7 +179,9 @@ const shared = {
     .describe(
       "How many further polls must fail, and for how long it must have failed, before a failure counts as down: a whole number stands for { polls: N, over: 10s }, and 0 for the first failure. Each counts against the budget. A slot that comes meanwhile is one of them.",
     ),
-  expect: expectSchema.prefault({}).describe("What an ok answer looks like."),
+  expect: noted(expectSchema(sections), { isMerged: true })
+    .prefault({})
+    .describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
     .describe("An ok answer that took longer means degraded. Default: the latency of its objective."),
@@ -193,12 +189,6 @@ const shared = {
     .prefault([])
     .describe(
       "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
-    ),
-  values: valuesSchema.optional(),
-  price: priceSchema
-    .optional()
-    .describe(
-      "What each of its polls costs, confirmations too: one price, or a list of prices that are added. Default: that of its budget.",
     ),
   objective: noted(
     named(
@@ -212,11 +202,10 @@ const shared = {
       }),
       { latency: "latencyMs" },
     ),
-    { isNeeded: true },
+    { isNeeded: true, isMerged: true },
   )
     .prefault({})
     .describe("The service level that alerts and dashboards are measured against."),
-  sla: noted(slaSchema, { isNeeded: true }).optional(),
   connection: oneOf(["fresh", "reuse"])
     .prefault("fresh")
     .describe("fresh: a new connection for each poll, as a new caller has. reuse: keep one open."),
@@ -231,19 +220,6 @@ const shared = {
     .describe(
       "Labels of your own, on pacewatch_upstream_info and on the alerts that pacewatch rules prints: the same keys on every upstream.",
     ),
-  links: linksSchema
-    .optional()
-    .describe(
-      "Where people look in an outage, such as status_page, support and runbook: on its page, and as annotations link_NAME of its alerts.",
-    ),
-};
-
-export const SHARED_KEYS: readonly string[] = Object.keys(shared);
-
-const upstreamKeys = section({
-  name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
-  ...shared,
-  each: eachSchema.optional(),
 });
 
 /** Its schedule may be in `defaults`: of that the JSON Schema tells in `REQUIRED_SOMEWHERE`. */
@@ -265,26 +241,40 @@ export type UpstreamKeys = Omit<
   readonly each: unknown;
 };
 
-export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
-  ruled(upstreamKeys, aSchedule, bodyNeedsMethod, streamIsRead, ...SHARED_RULES)
-    // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
-    .meta({ required: ["name"] })
-    .describe("A service that is watched."),
-  {
-    timeout: "timeoutMs",
-    degraded_above: "degradedAboveMs",
-    budget: "budgets",
-  },
-);
+export type UpstreamSchemas = {
+  readonly upstream: z.ZodType<UpstreamKeys>;
+  readonly defaults: z.ZodType;
+  /** The keys that both have. */
+  readonly shared: z.core.$ZodShape;
+};
 
-/** Each value is checked here too, so that one which all upstreams override is not wrong unnoticed. */
-export const defaultsSchema: z.ZodType = ruled(
-  section(z.object(shared).partial().shape),
-  atMostOne(...SCHEDULE_KEYS),
-  ...SHARED_RULES,
-).describe(
-  "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective, labels and links are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
-);
+export function upstreamSchemas(sections: readonly Section[]): UpstreamSchemas {
+  const shared = withSections(ownKeys(sections), "upstream", sections);
+  const rules = [freeHeaders(sections), freeParameter, tlsNeedsHttps, noJsonOfHead];
+  const upstream = section({
+    name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
+    ...shared,
+    each: eachSchema.optional(),
+  });
+  return {
+    shared,
+    upstream: named(
+      ruled(upstream, aSchedule, bodyNeedsMethod, ...rules, ...rulesAt("upstream", sections))
+        // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
+        .meta({ required: ["name"] })
+        .describe("A service that is watched."),
+      { timeout: "timeoutMs", degraded_above: "degradedAboveMs", budget: "budgets" },
+    ),
+    // Each value is checked here too, so that one which all upstreams override is not wrong unnoticed.
+    defaults: ruled(
+      section(z.object(shared).partial().shape),
+      atMostOne(...SCHEDULE_KEYS),
+      ...rules,
+    ).describe(
+      "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective, labels and links are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
+    ),
+  };
+}
 
 const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budget"], SCHEDULE_KEYS];
 

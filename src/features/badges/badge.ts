@@ -12,13 +12,6 @@ import { STATE_WORDS } from "../status/words.ts";
 import { escaped } from "../page/markup.ts";
 import { percent } from "../page/wording.ts";
 
-declare module "../../kernel/config/config.ts" {
-  interface Web {
-    /** Whether `/badge/NAME.svg` is served. */
-    readonly badges?: boolean | undefined;
-  }
-}
-
 export const BADGES = ["state", "24h", "7d", "30d", "p95"] as const;
 export type Badge = (typeof BADGES)[number];
 

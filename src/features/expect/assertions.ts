@@ -34,13 +34,11 @@ export function needsChecks({ body = [], headers = [] }: Pick<Expectation, "body
 /** An answer that says nothing else than its operator asserts. */
 export function expectationsBy(checks: Checks): Judge {
   return (answer) => {
-    const { asked, head, withoutKeys } = answer;
-    const { headers, body } = asked.expect;
+    const { asked, head } = answer;
+    const { headers, body, untold = [] } = asked.expect;
     const unmet =
       (headers && unmetInHeaders(headers, head.headers, checks)) ??
-      (body === undefined || hasNoContent(answer)
-        ? undefined
-        : unmetInBody(body, answer, withoutKeys, checks));
+      (body === undefined || hasNoContent(answer) ? undefined : unmetInBody(body, answer, untold, checks));
     if (unmet === undefined) return undefined;
     return judgement("assertion", oneLine(`answered ${head.status}, but ${unmet}`));
   };
@@ -49,14 +47,15 @@ export function expectationsBy(checks: Checks): Judge {
 /** Undefined where all of it holds. Without JSON, only assertions of the whole text make sense. */
 function unmetInBody(
   assertions: readonly BodyAssertion[],
-  answer: Pick<Answer, "json" | "text">,
-  withoutKeys: WithoutKeys,
+  answer: Answer,
+  untold: readonly string[],
   checks: Checks,
 ): string | undefined {
+  const { withoutKeys } = answer;
   for (const assertion of assertions) {
-    const { path, of, isCredit, jsonSchema } = assertion;
-    const found = (what: unknown): string =>
-      isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
+    const { path, of, jsonSchema } = assertion;
+    const isTold = path !== undefined && !untold.some((place) => `${place}/`.startsWith(`${path}/`));
+    const found = (what: unknown): string => (isTold ? shown(what, withoutKeys) : kindOf(what));
     const value = path === undefined ? answer.text(of) : valueAt(contentOf(answer.json(of)), path);
     if (jsonSchema !== undefined) {
       const unmet = unmetBySchema(assertion, value, { found, withoutKeys, checks });

@@ -1,4 +1,5 @@
-import type { Contract } from "./config.ts";
+/** A JSON Schema that was checked: JSON, in memory that threads share, and the digest of its file. */
+export type Contract = { readonly text: Uint8Array<SharedArrayBuffer>; readonly digest: string };
 
 /** What libraries judge of an answer: not where polls run, as some answers take them very long. */
 export interface Checks {

@@ -1,21 +1,27 @@
 import { z } from "zod";
 import { JSON_TYPES, type JsonScalar, type JsonType } from "../../kernel/exchange/json-value.ts";
-import { PARTS, type Part } from "../../kernel/exchange/exchange.ts";
+import type { Part } from "../../kernel/exchange/exchange.ts";
+import type { Contract } from "./checks.ts";
+import { CONTRACTS } from "./contract/contents.ts";
+import type { Section } from "../../config/schema/section.ts";
 import {
   filePath,
   filledList,
   flag,
   headerName,
+  list,
   lowered,
   named,
   oneOf,
+  part,
   pointer,
+  scalar,
   section,
   text,
   wholeNumber,
 } from "../../config/keys/leaves.ts";
-import { noted } from "../../config/keys/notes.ts";
-import { atLeastOne, inOrder, oneKind, ruled } from "../../config/keys/rules.ts";
+import { type Rule, noted } from "../../config/keys/notes.ts";
+import { atLeastOne, inOrder, itemsOf, mappingOf, oneKind, ruled } from "../../config/keys/rules.ts";
 
 /** What must be true of what stands in one place: one of these. Where none is told, there must be something. */
 type Check = {
@@ -29,16 +35,11 @@ type Check = {
   readonly matches?: string | undefined;
 };
 
-/** A JSON Schema that was checked: JSON, in memory that threads share, and the digest of its file. */
-export type Contract = { readonly text: Uint8Array<SharedArrayBuffer>; readonly digest: string };
-
 export type BodyAssertion = Check & {
   /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
   readonly path: string | undefined;
   /** Of a stream; absent for the last event. */
   readonly of?: Part | undefined;
-  /** A credit stands there: what is found is not told, as it would be in the log. */
-  readonly isCredit?: true;
   readonly type?: JsonType | undefined;
   /** Bounds of a number. */
   readonly min?: number | undefined;
@@ -66,14 +67,6 @@ declare module "../../kernel/config/config.ts" {
 const MOST_ITEMS = 100;
 const EXISTS = "Whether there must be something at all. This is the check where there is no other.";
 
-const SCALAR_PHRASE = "a text of at most 256 characters, a number, true or false";
-export const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union(
-  [z.string().max(256), z.number(), z.boolean()],
-  {
-    error: SCALAR_PHRASE,
-  },
-);
-
 const bound = z.number({ error: "a number" });
 const length = wholeNumber(0, 1_000_000);
 
@@ -88,12 +81,6 @@ const texts = {
     ),
 };
 const TEXTS = ["contains", "lacks", "matches"] as const;
-export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
-  .optional()
-  .describe(
-    "Where in a stream to look. last: in its last event, which is the default. first: in the first event that counts. joined: in the texts of all events that count, one after the other.",
-  );
-
 const body = section({
   path: pointer('a JSON pointer, such as /data/0/id, or "" for the whole body', { least: 0 })
     .optional()
@@ -131,7 +118,7 @@ const ONE_BODY_CHECK = oneKind([
 /** Without a path, it is about the whole text. */
 const PATH_OR_TEXT = atLeastOne("path", ...TEXTS);
 
-export const bodyAssertion: z.ZodType<BodyAssertion> = named(
+const bodyAssertion: z.ZodType<BodyAssertion> = named(
   ruled(body, PATH_OR_TEXT, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
   {},
 );
@@ -144,7 +131,56 @@ const headerKeys = section({
   ...texts,
 });
 
-export const headerAssertion: z.ZodType<HeaderAssertion> = named(
+const headerAssertion: z.ZodType<HeaderAssertion> = named(
   ruled(headerKeys, oneKind([["exists"], ["equals"], ["one_of"], ...TEXTS.map((key) => [key])])),
   {},
 );
+
+const noPathWithoutJson: Rule = {
+  check: (expect, refuse) => {
+    const { json, body } = mappingOf(expect);
+    if (json !== false) return;
+    for (const [index, assertion] of itemsOf(body).entries()) {
+      if (!Object.hasOwn(mappingOf(assertion), "path")) continue;
+      refuse(["body", index, "path"], "must not be set where json is false", []);
+    }
+  },
+  jsonSchema: {
+    not: {
+      required: ["json", "body"],
+      properties: { json: { const: false }, body: { contains: { required: ["path"] } } },
+    },
+  },
+};
+
+/** An answer to HEAD has none. */
+const noBodyOfHead: Rule = {
+  check: (upstream, refuse) => {
+    const { method, expect } = mappingOf(upstream);
+    if (method !== "HEAD" || mappingOf(expect)["body"] === undefined) return;
+    refuse(["expect", "body"], "must not be set where method is HEAD, whose answer has no body", []);
+  },
+};
+
+const MOST_ASSERTIONS = 20;
+
+export const EXPECT: readonly Section[] = [
+  {
+    at: "expect",
+    shape: {
+      body: list(bodyAssertion, MOST_ASSERTIONS, "assertions")
+        .optional()
+        .describe(
+          "What the body of an ok answer must say, place by place, or its whole text; the first that does not hold fails the poll. Not asked of 204 and 304.",
+        ),
+      headers: list(headerAssertion, MOST_ASSERTIONS, "assertions")
+        .optional()
+        .describe(
+          "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",
+        ),
+    },
+    rules: [noPathWithoutJson],
+    contents: CONTRACTS,
+  },
+  { at: "upstream", shape: {}, rules: [noBodyOfHead] },
+];

@@ -2,7 +2,8 @@ import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { Address, SecretSource, Tls } from "../../kernel/config/config.ts";
-import { source } from "../auth/kinds/source.ts";
+import type { Section } from "../../config/schema/section.ts";
+import { source } from "../../config/keys/source.ts";
 import {
   checked,
   decoded,
@@ -150,7 +151,7 @@ const keys = named(
   { ttl: "ttlMs" },
 );
 
-export const fleetSchema: z.ZodType<Fleet> = decoded(keys, (written) => ({
+const fleetSchema: z.ZodType<Fleet> = decoded(keys, (written) => ({
   ...written,
   name: written.name ?? ownName(),
 }));
@@ -188,3 +189,7 @@ function parseRedisUrl(text: string): RedisUrl {
     tls: protocol === "rediss:",
   };
 }
+
+export const FLEET: readonly Section[] = [
+  { at: "config", before: "vantage", shape: { fleet: fleetSchema.optional() } },
+];

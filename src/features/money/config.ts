@@ -1,19 +1,10 @@
 /** What a poll costs, and what may be spent. Money is written in whole currencies, and counted in billionths. */
 
 import { z } from "zod";
-import type { Quota } from "../quota/config.ts";
+import { inPart, type Quota, quotaKeys } from "../quota/config.ts";
 import { type Price, type PricePart, unitsOf } from "./price.ts";
-import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
-import {
-  decoded,
-  duration,
-  matching,
-  named,
-  oneOf,
-  oneOrMore,
-  pointer,
-  section,
-} from "../../config/keys/leaves.ts";
+import type { Section } from "../../config/schema/section.ts";
+import { decoded, matching, named, oneOrMore, pointer, section } from "../../config/keys/leaves.ts";
 import { type Rule } from "../../config/keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../../config/keys/rules.ts";
 
@@ -79,7 +70,7 @@ const oneCurrency: Rule = {
 
 type WrittenPart = z.output<typeof part>;
 
-export const priceSchema: z.ZodType<Price> = decoded(
+const priceSchema: z.ZodType<Price> = decoded(
   ruled(
     oneOrMore(
       part,
@@ -97,20 +88,7 @@ function partOf({ per_request, of, per = 1, is = 0, at_most = 0 }: WrittenPart):
   return { kind: "answer", of, per, units: is, mostUnits: at_most };
 }
 
-const quotaKeys = {
-  per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
-  on_exhaust: oneOf(["stop", "refuse"])
-    .prefault("refuse")
-    .describe(
-      "refuse: a schedule that would use it up early is refused. stop: polls stop once it is used up.",
-    ),
-};
-
-export function quotaSchema(requests: z.ZodType<number>): z.ZodType<Quota> {
-  return named(section({ requests, ...quotaKeys }), { requests: "most", per: "perMs" });
-}
-
-export const spendSchema: z.ZodType<Quota> = named(
+const spendSchema: z.ZodType<Quota> = named(
   section({
     at_most: money(1e-9).describe(
       "What Pacewatch itself may spend in the period, in the currency of the prices.",
@@ -119,3 +97,38 @@ export const spendSchema: z.ZodType<Quota> = named(
   }),
   { at_most: "most", per: "perMs" },
 );
+
+export const MONEY: readonly Section[] = [
+  {
+    at: "budget",
+    shape: {
+      price: priceSchema
+        .optional()
+        .describe(
+          "What each request costs of those upstreams that have no price of their own: one price, or a list of prices that are added.",
+        ),
+      spend: spendSchema
+        .optional()
+        .describe(
+          "Pacewatch's own long limit of money. Each of its upstreams needs a price: reserved is the most that a poll may cost, counted what it did cost.",
+        ),
+    },
+    ofBudget: (budget) => (budget.spend === undefined ? {} : { spend: inPart(budget.spend, budget) }),
+  },
+  {
+    at: "upstream",
+    before: "objective",
+    shape: {
+      price: priceSchema
+        .optional()
+        .describe(
+          "What each of its polls costs, confirmations too: one price, or a list of prices that are added. Default: that of its budget.",
+        ),
+    },
+    // Where several of its budgets have one, the upstream must have its own: the proof says so.
+    ofUpstream: ({ price, budgets: names }, budgets) => {
+      const [theirs, another] = names.flatMap((name) => budgets.get(name)?.price ?? []);
+      return price !== undefined || theirs === undefined || another !== undefined ? {} : { price: theirs };
+    },
+  },
+];

@@ -1,8 +1,11 @@
 import { z } from "zod";
-import { type SecretSource } from "../../kernel/config/config.ts";
-import { RECEIVER_EVENTS, RECEIVER_KINDS, type Receiver, type ReceiverKind } from "./receiver.ts";
+import { type Complaint, complain } from "../../config/read/fault.ts";
+import type { Path } from "../../config/read/tree.ts";
+import type { Config, SecretSource, Upstream } from "../../kernel/config/config.ts";
+import { isOneOf, RECEIVER_EVENTS, RECEIVER_KINDS, type Receiver, type ReceiverKind } from "./receiver.ts";
 import { DAY_MS, HOUR_MS } from "../../kernel/time/duration.ts";
-import { source } from "../auth/kinds/source.ts";
+import type { Section } from "../../config/schema/section.ts";
+import { source } from "../../config/keys/source.ts";
 import { duration, filledList, list, name, named, oneOf, section, text } from "../../config/keys/leaves.ts";
 import { type Rule, noted } from "../../config/keys/notes.ts";
 import { mappingOf, namesOfTheirOwn, ruled } from "../../config/keys/rules.ts";
@@ -30,7 +33,9 @@ function secret(what: string, description: string): z.ZodType<SecretSource> {
 const receiver = section({
   name: noted(name(), { isNeeded: true }).describe("Its name in metrics and in the log."),
   kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe("What receives the messages."),
-  url: secret("the URL", "Where its URL is found: whoever has it can write there.").optional(),
+  url: noted(secret("the URL", "Where its URL is found: whoever has it can write there."), {
+    isUrl: true,
+  }).optional(),
   key: secret(
     "the key",
     "Where its key is found: a webhook's messages are signed with it; it is the routing key of PagerDuty, the bot's token of Telegram, an access token of ntfy.",
@@ -76,7 +81,7 @@ const fitsItsKind: Rule = {
 
 const MOST_RECEIVERS = 50;
 
-export const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
+const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
   filledList(
     named(ruled(receiver, fitsItsKind), { after: "afterMs", group_wait: "groupWaitMs", remind: "remindMs" }),
     MOST_RECEIVERS,
@@ -84,3 +89,39 @@ export const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
   ),
   namesOfTheirOwn,
 ).describe("Who is told when an upstream goes down, comes up again, and what else goes wrong.");
+
+/** Of who is told: those who never can be, and what it costs that nobody remembers who was. */
+function warningsOf({ notify = [], state, upstreams }: Config): readonly Complaint[] {
+  const names = new Set(upstreams.map(({ name }) => name));
+  const warnings: Complaint[] = [];
+  for (const [index, receiver] of notify.entries()) {
+    const warn = (key: Path, says: string): void =>
+      void warnings.push(complain(["notify", index, ...key], `receiver "${receiver.name}" ${says}`));
+    for (const [at, name] of receiver.only?.upstreams.entries() ?? [])
+      if (!names.has(name))
+        warn(["only", "upstreams", at], `names "${name}", which is no upstream of the config`);
+    if (!canMatch(receiver, upstreams))
+      warn([], "can never be told of anything: no upstream matches its only, and its on");
+  }
+  if (notify.length === 0 || state !== undefined) return warnings;
+  const cost =
+    "without state.path nobody remembers over a restart who was told what: what is down then is told again, and what came up meanwhile never";
+  return [...warnings, complain(["notify"], cost)];
+}
+
+const OWN_EVENTS: ReadonlySet<string> = new Set(["offline", "config_refused", "state_lost"]);
+
+function canMatch({ only, on }: Receiver, upstreams: readonly Upstream[]): boolean {
+  if (only === undefined) return true;
+  const isOfUpstreams = on.some((event) => event !== "up" && !OWN_EVENTS.has(event));
+  return isOfUpstreams && upstreams.some((upstream) => isOneOf(only, upstream));
+}
+
+export const NOTIFY: readonly Section[] = [
+  {
+    at: "config",
+    before: "deny_addresses",
+    shape: { notify: notifySchema.optional() },
+    warnings: warningsOf,
+  },
+];

@@ -1,4 +1,4 @@
-import type { SecretSource } from "../../kernel/config/config.ts";
+import type { SecretSource, Upstream } from "../../kernel/config/config.ts";
 
 /** What a receiver can be told of. All but `up` begin, and `up` is their end. */
 export const RECEIVER_EVENTS = [
@@ -46,6 +46,15 @@ export type Receiver = {
   readonly groupWaitMs: number;
   readonly remindMs: number | undefined;
 };
+
+/** Whether a receiver is to be told of an upstream. */
+export function isOneOf(
+  { upstreams, labels }: NonNullable<Receiver["only"]>,
+  upstream: Pick<Upstream, "name" | "labels">,
+): boolean {
+  const hasLabels = Object.entries(labels).every(([name, value]) => upstream.labels[name] === value);
+  return hasLabels && (upstreams.length === 0 || upstreams.includes(upstream.name));
+}
 
 declare module "../../kernel/config/config.ts" {
   interface Config {

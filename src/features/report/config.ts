@@ -12,6 +12,8 @@ import {
   section,
   wholeNumber,
 } from "../../config/keys/leaves.ts";
+import type { Section } from "../../config/schema/section.ts";
+import { noted } from "../../config/keys/notes.ts";
 import { TIME_ZONE_PATTERN } from "../../config/keys/patterns.ts";
 
 /** A minute is bad in which every poll that was ok or failed has failed, any has, or so many have. */
@@ -58,7 +60,7 @@ const badUnit: z.ZodType<BadUnit> = z.union(
 );
 
 /** Its name is one of `defaults` too: many upstreams may have one provider. */
-export const slaSchema: z.ZodType<Sla> = named(
+const slaSchema: z.ZodType<Sla> = named(
   section({
     at_least: percentage({ zero: false, hundred: false }, "99.9%").describe(
       "The availability of a month that the provider promises.",
@@ -94,3 +96,11 @@ export const slaSchema: z.ZodType<Sla> = named(
 ).describe(
   "The availability that the provider promises, counted in the provider's own way: a report says how it was kept.",
 );
+
+export const REPORT: readonly Section[] = [
+  {
+    at: "upstream",
+    before: "connection",
+    shape: { sla: noted(slaSchema, { isNeeded: true }).optional() },
+  },
+];

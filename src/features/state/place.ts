@@ -15,12 +15,6 @@ import { basename, dirname } from "node:path";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { StateFileError } from "./trouble.ts";
 
-declare module "../../kernel/config/config.ts" {
-  interface Config {
-    readonly state?: { readonly path: string } | undefined;
-  }
-}
-
 /** Does not open the file: while it is in use, closing any handle but SQLite's own would drop this process's locks. */
 function lookAt(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });

@@ -17,13 +17,6 @@ import type { HealthState } from "../../kernel/poll/health.ts";
 import type { Schedule } from "../../kernel/schedule/schedule.ts";
 import type { Columns, LatencyQuantiles, Range } from "../history/timeline.ts";
 
-declare module "../../kernel/config/config.ts" {
-  interface Upstream {
-    /** Where people look in an outage: URLs by name. */
-    readonly links?: Readonly<Record<string, string>> | undefined;
-  }
-}
-
 export type ReloadStatus = {
   readonly successful: boolean;
   readonly lastSuccessAtMs: number;

@@ -4,10 +4,19 @@ import { z } from "zod";
 import { MOST_EVENTS } from "../../kernel/exchange/bounds.ts";
 import { STREAM_FORMATS } from "./event-reader.ts";
 import type { Stream } from "./stream.ts";
-import { duration, named, oneOf, pointer, section, text, wholeNumber } from "../../config/keys/leaves.ts";
+import {
+  duration,
+  named,
+  oneOf,
+  pointer,
+  scalar,
+  section,
+  text,
+  wholeNumber,
+} from "../../config/keys/leaves.ts";
 import { type Rule, noted } from "../../config/keys/notes.ts";
 import { itemsOf, mappingOf } from "../../config/keys/rules.ts";
-import { scalar } from "../expect/config.ts";
+import type { Section } from "../../config/schema/section.ts";
 
 const eventPointer = pointer("a JSON pointer, such as /choices/0/delta/content", { least: 1 });
 
@@ -48,12 +57,12 @@ const keys = section({
     ),
 });
 
-export const streamSchema: z.ZodType<Stream> = named(keys, { gap_timeout: "gapTimeoutMs" }).describe(
+const streamSchema: z.ZodType<Stream> = named(keys, { gap_timeout: "gapTimeoutMs" }).describe(
   "Reads the answer as a stream of events, and closes it as soon as it has said enough. Assertions and values look at its last event unless they say of.",
 );
 
 /** Nothing is joined where no place is named that counts. */
-export const streamIsRead: Rule = {
+const streamIsRead: Rule = {
   check: (upstream, refuse) => {
     const { stream, expect, values } = mappingOf(upstream);
     const looking = [
@@ -74,3 +83,21 @@ export const streamIsRead: Rule = {
     }
   },
 };
+
+/** An answer to HEAD has no body. */
+const noStreamOfHead: Rule = {
+  check: (upstream, refuse) => {
+    const { method, stream } = mappingOf(upstream);
+    if (method !== "HEAD" || stream === undefined) return;
+    refuse(["stream"], "must not be set where method is HEAD, whose answer has no body", []);
+  },
+};
+
+export const STREAMS: readonly Section[] = [
+  {
+    at: "upstream",
+    before: "auth",
+    shape: { stream: streamSchema.optional() },
+    rules: [streamIsRead, noStreamOfHead],
+  },
+];

@@ -7,12 +7,13 @@ import {
   lowered,
   matching,
   name,
+  part,
   pointer,
   section,
 } from "../../config/keys/leaves.ts";
 import { noted } from "../../config/keys/notes.ts";
 import { exactlyOne, namesOfTheirOwn, ruled } from "../../config/keys/rules.ts";
-import { part } from "../expect/config.ts";
+import type { Section } from "../../config/schema/section.ts";
 
 /** A number that the answers tell, such as the credit that is left. */
 export type Value = {
@@ -53,9 +54,21 @@ const value = section({
     .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
 });
 
-export const valuesSchema: z.ZodType<readonly Value[]> = ruled(
+const valuesSchema: z.ZodType<readonly Value[]> = ruled(
   filledList(ruled(value, exactlyOne("path", "header")), MOST_VALUES, "values"),
   namesOfTheirOwn,
 ).describe(
   "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
 );
+
+export const VALUES: readonly Section[] = [
+  {
+    at: "upstream",
+    before: "objective",
+    shape: { values: valuesSchema.optional() },
+    ofUpstream: ({ values = [], expect }) => {
+      const untold = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [path] : []));
+      return untold.length === 0 ? {} : { expect: { ...expect, untold } };
+    },
+  },
+];

@@ -73,6 +73,8 @@ export interface Expectation {
   readonly status: readonly ExpectedStatus[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
+  /** Places in a body, JSON pointers, of which is not told what is found there, as it would be in the log. */
+  readonly untold?: readonly string[] | undefined;
 }
 
 export type Objective = {
@@ -172,20 +174,6 @@ export interface Web {
   /** As written, if at all. */
   readonly allowedHosts: readonly string[] | undefined;
 }
-
-/** Whether a receiver is to be told of an upstream. */
-export function isOneOf(
-  {
-    upstreams,
-    labels,
-  }: { readonly upstreams: readonly string[]; readonly labels: Readonly<Record<string, string>> },
-  upstream: Pick<Upstream, "name" | "labels">,
-): boolean {
-  const hasLabels = Object.entries(labels).every(([name, value]) => upstream.labels[name] === value);
-  return hasLabels && (upstreams.length === 0 || upstreams.includes(upstream.name));
-}
-
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 
 export interface Config {
   readonly web: Web;

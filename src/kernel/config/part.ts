@@ -24,18 +24,6 @@ export function partName({ vantage }: Pick<Shares, "vantage">): string | undefin
   return vantage && `${vantage.name}/${vantage.of}`;
 }
 
-/** A budget as its owner allows it, in the hands of one vantage. */
-export function inPart<Terms extends Pick<Budget, "quota" | "spend">>(
-  budget: Terms,
-  vantage: Vantage | undefined,
-): Terms & Pick<Budget, "vantage"> {
-  if (vantage === undefined) return budget;
-  const part = (quota: Budget["quota"]): Budget["quota"] =>
-    quota && { ...quota, most: partOf(quota.most, { vantage }) };
-  const { quota, spend } = budget;
-  return { ...budget, vantage, quota: part(quota), ...(spend && { spend: part(spend) }) };
-}
-
 /** Each vantage has a leader of its own. No name has a colon in it. */
 export function lockKey(key: string, vantage: Vantage | undefined): string {
   return vantage === undefined ? key : `${key}:vantage:${vantage.name}`;

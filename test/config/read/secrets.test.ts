@@ -1,12 +1,7 @@
 import { opened as whatOpened } from "../../support/opened.ts";
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import {
-  type Secret,
-  openSecret,
-  proxyPasswords,
-  secretVariables,
-} from "../../../src/config/read/secrets.ts";
+import { type Secret, openSecret, proxyPasswords } from "../../../src/config/read/secrets.ts";
 import { ConfigDirectory, loaded, withUpstream } from "../config-file.ts";
 
 async function refusalOf(...given: Parameters<typeof openSecret>): Promise<string> {
@@ -140,8 +135,8 @@ test("the variables that hold a secret are those of the keys, and of the proxies
     ["HTTP_PROXY", "test-password"],
     ["https_proxy", "test@password"],
   ]);
-  const { config } = await loaded(withUpstream("auth: { bearer: { env: TEST_KEY } }"), environment);
-  expect(secretVariables(config, environment)).toEqual(["TEST_KEY", "HTTP_PROXY", "https_proxy"]);
+  const { secretVariables } = await loaded(withUpstream("auth: { bearer: { env: TEST_KEY } }"), environment);
+  expect(secretVariables).toEqual(["TEST_KEY", "HTTP_PROXY", "https_proxy"]);
   const signing =
     "service: ses, region: eu-west-1, access_key_id: { env: AN_ID }, secret_access_key: { env: A_KEY }";
   for (const [more, names] of [
@@ -150,6 +145,6 @@ test("the variables that hold a secret are those of the keys, and of the proxies
   ] as const) {
     const all = { AN_ID: "test-key-2", A_KEY: "test-key-3", A_TOKEN: "test-key-4" };
     const signed = await loaded(withUpstream(`auth: { aws: { ${signing}${more} } }`), all);
-    expect(secretVariables(signed.config, {})).toEqual(names);
+    expect(signed.secretVariables).toEqual(names);
   }
 });

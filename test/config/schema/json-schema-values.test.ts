@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { CONFIG_SCHEMA } from "../../../src/app/sections.ts";
 import { configJsonSchemaText } from "../../../src/config/schema/json-schema.ts";
 import { loadText } from "../config-file.ts";
 
-const isValid = new Ajv2020({ allErrors: false }).compile(JSON.parse(configJsonSchemaText()));
+const isValid = new Ajv2020({ allErrors: false }).compile(JSON.parse(configJsonSchemaText(CONFIG_SCHEMA)));
 
 const CONTRACT = join(import.meta.dirname, "../../../docs/examples/email-domains.schema.json");
 

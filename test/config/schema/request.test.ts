@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { filledRequest } from "../../../src/app/filled-request.ts";
-import { secretVariables } from "../../../src/config/read/secrets.ts";
-import { load } from "../../../src/config/load.ts";
+import { load } from "../../../src/app/sections.ts";
 import { opened } from "../../support/opened.ts";
 import { ConfigDirectory, loaded, loadText, refusals, withUpstream } from "../config-file.ts";
 
@@ -43,8 +42,8 @@ test("a variable in a body is filled in where it is sent, is secret, and is show
     text: '{"api_key":"test-key-\\"1\\"","model":"small","price":"${TEST_KEY}"}',
     secrets: ['test-key-"1"', ""],
   });
-  const { config, shown } = await loaded(withUpstream("method: POST", body), environment);
-  expect(secretVariables(config, environment)).toEqual(["TEST_KEY", "EMPTY"]);
+  const { secretVariables, shown } = await loaded(withUpstream("method: POST", body), environment);
+  expect(secretVariables).toEqual(["TEST_KEY", "EMPTY"]);
   expect(shown).toContain('"api_key":"${TEST_KEY}"');
   expect(shown).not.toContain("test-key");
 });
@@ -126,7 +125,7 @@ test.each([
   "what a variable puts into the path %s is a secret: only the request has it",
   async (path, shown, sent) => {
     const environment = { TEST_TOKEN: 'test-key-1"', TEST_TEAM: "growth", TEST_PATH: "/v1/growth" };
-    const { config } = await loaded(withUpstream(`path: "${path}"`), environment);
+    const { config, secretVariables } = await loaded(withUpstream(`path: "${path}"`), environment);
     const [upstream] = config.upstreams;
     if (upstream === undefined) throw new Error("there is no upstream");
     expect(JSON.stringify(config)).not.toMatch(/test-key-1|growth/);
@@ -134,7 +133,7 @@ test.each([
     const { url, secrets } = opened(filledRequest(upstream, environment));
     expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
     const variables = [...path.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);
-    expect(secretVariables(config, {})).toEqual(variables);
+    expect(secretVariables).toEqual(variables);
     const [, variable = ""] = /(TEST_\w+)/.exec(path) ?? [];
     expect(secrets).toContain(Reflect.get(environment, variable));
   },

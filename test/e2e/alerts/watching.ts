@@ -6,6 +6,7 @@ import { type Monitoring, startMonitoring } from "../../../tools/stack/monitorin
 import { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Webhook } from "./webhook.ts";
+import { load } from "../../../src/app/sections.ts";
 
 type Options = {
   readonly prometheus: string;
@@ -55,7 +56,7 @@ export async function rulesFor(config: string): Promise<string> {
     const configPath = join(folder, "pacewatch.yaml");
     await writeFile(configPath, config);
     let text = "";
-    await rules({ configPath, environment: {}, out: (piece) => (text += piece), err: () => undefined });
+    await rules({ load, configPath, environment: {}, out: (piece) => (text += piece), err: () => undefined });
     return text;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -13,6 +13,7 @@ import {
   openTokenService,
   type TokenService,
 } from "../../support/token-endpoint.ts";
+import { load } from "../../../src/app/sections.ts";
 
 /**
  * Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/engine/poll. Side by
@@ -39,7 +40,7 @@ async function probed(service: TokenService, changes: object = {}, others: objec
 async function probedWith(configPath: string): Promise<Probed> {
   let text = "";
   const say = (piece: string): void => void (text += piece);
-  const command = { configPath, json: false, names: [], force: false, environment: CLIENT_SECRET };
+  const command = { load, configPath, json: false, names: [], force: false, environment: CLIENT_SECRET };
   const code = await probe({ ...command, out: say, err: say });
   return { code, text };
 }

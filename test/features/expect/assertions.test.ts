@@ -174,13 +174,15 @@ describe("what was found is told safely", () => {
   });
 
   test("without the balance of a credit, as details are in the log", () => {
-    const credit: BodyAssertion[] = [{ path: "/v", ...range(1_000), isCredit: true }];
-    const said = (v: unknown): string => judged({ body: credit }, answered(JSON.stringify({ v })));
+    const said = (v: unknown, path = "/v", untold = ["/v"]): string =>
+      judged({ body: [{ path, ...range(1_000) }], untold }, answered(JSON.stringify({ v })));
     expect(said(73.25)).toContain('"/v" is a number that is not told, expected a number of at least 1000');
     expect(said("73.25")).toContain('"/v" is a text of 5 characters, expected');
     expect(said(null)).toContain('"/v" is null, expected');
     expect(said([1])).toContain('"/v" is a list of 1 item, expected');
     expect(said(2_000)).toBe("ok");
+    expect(said("7", "/v", ["/v/left"])).toContain('"/v" is a text of 1 character, expected');
+    expect(said("7", "/v", ["/v2"])).toContain('"/v" is "7", expected');
   });
 
   test("an expectation of any length leaves one line of at most 300 characters", () => {

@@ -3,6 +3,7 @@ import { notify } from "../../../src/features/notify/command.ts";
 import { check } from "../../../src/commands/check.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { Receiving } from "../../support/notify/receiving.ts";
+import { load } from "../../../src/app/sections.ts";
 
 type Printed = { readonly code: number; readonly out: string; readonly err: string };
 
@@ -15,6 +16,7 @@ async function printed(
   receivers: readonly object[],
   environment: Record<string, string>,
   run: (io: {
+    load: typeof load;
     configPath: string;
     environment: Record<string, string>;
     out: (text: string) => void;
@@ -30,6 +32,7 @@ async function printed(
   });
   let [out, err] = ["", ""];
   const io = {
+    load,
     configPath: folder.path,
     environment,
     out: (text: string) => void (out += text),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { report, type ReportOptions } from "../../../src/features/report/command.ts";
 import { ConfigDirectory, withUpstream } from "../../config/config-file.ts";
+import { load } from "../../../src/app/sections.ts";
 
 test.each<[Partial<ReportOptions>, string]>([
   [{ upstream: ["api", "nobody"] }, 'no upstream of the config is called "nobody"'],
@@ -11,6 +12,7 @@ test.each<[Partial<ReportOptions>, string]>([
   await using directory = await ConfigDirectory.create();
   let [out, err] = ["", ""];
   const code = await report({
+    load,
     configPath: await directory.write(withUpstream("auth: { none: true }")),
     environment: {},
     upstream: [],

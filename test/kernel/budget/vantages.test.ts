@@ -2,10 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
 import { quotasIn } from "../../../src/features/quota/quota.ts";
+import { inPart } from "../../../src/features/quota/config.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
 import type { BudgetRecord } from "../../../src/features/hints/record.ts";
 import type { Budget, Config, Vantage } from "../../../src/kernel/config/config.ts";
-import { capOf, inPart, limitFor, lockKey } from "../../../src/kernel/config/part.ts";
+import { capOf, limitFor, lockKey } from "../../../src/kernel/config/part.ts";
 import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
@@ -17,8 +18,9 @@ const WINDOW_MS = 10_000;
 const FORGOTTEN_MS = (WINDOW_MS + TIMEOUT_MS) * 1.001;
 
 function configOf(terms: Partial<Budget>, vantage: Vantage | undefined): Config {
+  const budget = sampleBudget({ ...terms, ...(vantage && { vantage }) });
   return sampleConfig({
-    budgets: [inPart(sampleBudget(terms), vantage)],
+    budgets: [{ ...budget, quota: budget.quota && inPart(budget.quota, budget) }],
     upstreams: [sampleUpstream({ timeoutMs: TIMEOUT_MS })],
   });
 }

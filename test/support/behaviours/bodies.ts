@@ -1,8 +1,10 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { CONFIG_SCHEMA } from "../../../src/app/sections.ts";
 import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { type Behaviour, pours, replies } from "./behaviour.ts";
 import { serving } from "./stage.ts";
 
+const EXPECTATION = expectSchema(CONFIG_SCHEMA.sections);
 const KIB_64 = "x".repeat(65_536);
 const BOMB_BYTES = 30_000_000;
 const QUICKLY = { [constants.BROTLI_PARAM_QUALITY]: 1 };
@@ -22,7 +24,7 @@ const asType = (type: string, body: string | Uint8Array): Behaviour["open"] =>
 const bomb = (): Buffer => gzipSync(Buffer.alloc(BOMB_BYTES), { level: 1 });
 
 const asserting = (expect: object): Pick<Behaviour, "poll" | "expect"> => ({
-  poll: { expect: { ...expectSchema.parse(expect), json: true } },
+  poll: { expect: { ...EXPECTATION.parse(expect), json: true } },
   expect,
 });
 

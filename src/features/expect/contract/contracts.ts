@@ -1,9 +1,8 @@
 /** Whether an answer keeps a JSON Schema (draft 2020-12), and what the first part that breaks it should have been. */
 
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
-import type { Contract } from "../config.ts";
 import { isList, isObject } from "../../../kernel/text/json.ts";
-import type { Broken, Checks } from "../checks.ts";
+import type { Broken, Checks, Contract } from "../checks.ts";
 import { messageOf } from "../../../kernel/text/escape.ts";
 import { alternativesInWords, ruleInWords } from "./words.ts";
 

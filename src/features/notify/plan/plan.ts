@@ -1,7 +1,6 @@
 /** What a receiver is to be told now, and when: the alerts of now, led through the table of transitions. */
 
-import { isOneOf } from "../../../kernel/config/config.ts";
-import type { Receiver } from "../receiver.ts";
+import { isOneOf, type Receiver } from "../receiver.ts";
 import type { Side } from "../../../kernel/exchange/reasons.ts";
 import type { HealthState } from "../../../kernel/poll/health.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../kernel/time/duration.ts";

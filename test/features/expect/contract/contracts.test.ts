@@ -4,7 +4,8 @@ import { lazyChecks } from "../../../../src/features/expect/lazy-checks.ts";
 import { openContracts } from "../../../../src/features/expect/contract/contracts.ts";
 import { openSchemaReader } from "../../../../src/features/expect/contract/schema-reader.ts";
 import type { Expectation } from "../../../../src/kernel/config/config.ts";
-import type { BodyAssertion, Contract } from "../../../../src/features/expect/config.ts";
+import type { BodyAssertion } from "../../../../src/features/expect/config.ts";
+import type { Contract } from "../../../../src/features/expect/checks.ts";
 import { judgeExchange } from "../../../support/judged.ts";
 
 const read = await openSchemaReader();
@@ -34,14 +35,16 @@ function judged(
 
 function judgedBy(
   assertion: BodyAssertion,
-  body: string,
+  text: string,
   withoutKeys: (text: string) => string = String,
+  untold: readonly string[] = [],
 ): string {
-  const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576, body: [assertion] };
+  const body = [assertion];
+  const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576, body, untold };
   const exchange = {
     kind: "answered",
     head: { status: 200, reasonPhrase: "", headers: [] },
-    body: new TextEncoder().encode(body),
+    body: new TextEncoder().encode(text),
   } as const;
   const { outcome, detail } = judgeExchange(exchange, expected, undefined, withoutKeys, CHECKS);
   return outcome.kind === "failed" ? `${outcome.reason}: ${detail}` : outcome.kind;
@@ -220,7 +223,7 @@ describe("what was found is told safely", () => {
   test("without the balance of a credit inside, as details are in the log", () => {
     const written = { properties: { left: { minimum: 100 } } };
     const check = { jsonSchema: "contract.json", contract: contractOf(written) };
-    expect(judgedBy({ path: "", ...check, isCredit: true }, '{"left":73.25}')).toBe(
+    expect(judgedBy({ path: "", ...check }, '{"left":73.25}', String, ["/left"])).toBe(
       'assertion: answered 200, but "/left" is a number that is not told, expected a number of at least 100',
     );
   });

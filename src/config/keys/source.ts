@@ -1,8 +1,8 @@
-import type { SecretSource } from "../../../kernel/config/config.ts";
+import type { SecretSource } from "../../kernel/config/config.ts";
 import { type z } from "zod";
-import { filePath, matching, section } from "../../../config/keys/leaves.ts";
-import { noted } from "../../../config/keys/notes.ts";
-import { exactlyOne, ruled } from "../../../config/keys/rules.ts";
+import { filePath, matching, section } from "./leaves.ts";
+import { noted } from "./notes.ts";
+import { exactlyOne, ruled } from "./rules.ts";
 
 export const NEVER_LITERAL = "a key is never written in the config";
 
