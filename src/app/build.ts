@@ -197,7 +197,7 @@ async function startHttp(
     metrics: formats((format) => scrape(METRICS, () => metricsView(sources), format)),
     reload: () => reload.run("asked"),
     resume: (budget) => {
-      const isKnown = sources.life()?.ledger.resume(budget) ?? false;
+      const isKnown = sources.life()?.budgets.hints.resume(budget) ?? false;
       if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
       return isKnown;
     },

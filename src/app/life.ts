@@ -1,9 +1,6 @@
 import type { Logger } from "../features/log/logger.ts";
-import { JournaledLedger } from "../features/quota/journaled-ledger.ts";
-import { LocalLedger } from "../kernel/budget/local-ledger.ts";
-import { PAUSES, UpstreamPauses } from "../kernel/budget/pauses.ts";
+import { PAUSES } from "../features/hints/pauses.ts";
 import { allUsed, quotaNotes, quotasIn } from "../features/quota/quota.ts";
-import { Quotas } from "../features/quota/quotas.ts";
 import { HELD, heldNote, NOTHING_HELD } from "../features/hints/record.ts";
 import { type Note, notesOf } from "../kernel/text/notes.ts";
 import { seenIn, seenNote } from "../features/history/incidents.ts";
@@ -16,6 +13,7 @@ import type { Status } from "../features/status/status.ts";
 import type { Notifier } from "../features/notify/notifier.ts";
 import { HandoverHome, leftIn } from "../features/fleet/handover.ts";
 import { AppNotify } from "../features/notify/notify.ts";
+import { type Budgets, openBudgets } from "./features/polling.ts";
 import { AppPolling } from "./polling.ts";
 import type { TransportParts } from "./probes.ts";
 import type { AppReload } from "./reload.ts";
@@ -25,7 +23,7 @@ import type { AppReload } from "./reload.ts";
  * has one for each time that it leads, and each begins as after a restart.
  */
 export type Life = AsyncDisposable & {
-  readonly ledger: LocalLedger;
+  readonly budgets: Budgets;
   readonly polling: AppPolling;
   readonly notifier: Notifier;
   readonly store: StateStore | undefined;
@@ -62,17 +60,11 @@ export function createLife(config: Config, parts: LifeParts): Life {
   const known = isLoss || store?.isLoss === true ? allUsed(counted, clock.wallNow()) : counted;
   const held = notesOf(HELD, kept);
 
-  const quotas = new Quotas(clock, known);
-  const pauses = new UpstreamPauses(clock, notesOf(PAUSES, kept), (note) => {
-    void store?.write([note]);
-    void handover?.write();
-  });
-  const ledger = new LocalLedger(config, clock, quotas, held, reign);
   // Each is made of the others: nothing is read before the first poll.
   const read = (): readonly Note[] => [
     ...quotas.notes,
-    ...reload.config.budgets.map(({ name }) => heldNote(name, ledger.record(name) ?? NOTHING_HELD)),
-    ...pauses.notes,
+    ...reload.config.budgets.map(({ name }) => heldNote(name, hints.recordOf(name) ?? NOTHING_HELD)),
+    ...hints.pauseNotes,
     ...notify.notifier.notes,
   ];
   const handover =
@@ -87,12 +79,22 @@ export function createLife(config: Config, parts: LifeParts): Life {
       ],
       ended: ended.signal,
     });
-  const homes = [store, handover].filter((home) => home !== undefined);
-  const journaled = homes.length === 0 ? undefined : new JournaledLedger(ledger, homes, clock);
+  const budgets = openBudgets(config, clock, {
+    quotas: known,
+    budgets: held,
+    pauses: notesOf(PAUSES, kept),
+    right: reign,
+    homes: [store, handover].filter((home) => home !== undefined),
+    keepPause: (note) => {
+      void store?.write([note]);
+      void handover?.write();
+    },
+  });
+  const { ledger, hints, quotas, journal } = budgets;
   // After the last poll, before the state file is closed.
   stack.defer(async () => {
     quotas.calendar.settle();
-    await journaled?.written();
+    await journal.written();
   });
   const notify = new AppNotify(config, {
     ...parts,
@@ -107,9 +109,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
   stack.defer(() => notify.notifier.close());
   const polling = new AppPolling(config, {
     ...parts,
-    ledger: journaled ?? ledger,
-    quotas,
-    pauses,
+    budgets,
     notifier: notify.notifier,
     before: left && { atMs: left.atMs, seen: seenIn([left]) },
     looksOf: (upstream) => reload.proof.looksAgain.get(upstream) ?? 0,
@@ -123,14 +123,14 @@ export function createLife(config: Config, parts: LifeParts): Life {
   };
   stack.defer(async () => void (await drain()));
   return {
-    ledger,
+    budgets,
     polling,
     notifier: notify.notifier,
     store,
     async start() {
       store?.readAfterTrouble(read);
       if (reign === undefined) {
-        journaled?.keepParts(config.budgets.map(({ name }) => name));
+        hints.keepParts();
         const opened = await polling.open(config);
         if (opened.kind === "refused") return opened;
         polling.apply(config, opened.what);

@@ -110,16 +110,13 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
     upstream: { ...upstream, url, payload, reading: bodyReadingOf(upstream) },
     secrets,
     credential: token.what?.read ?? credential?.what,
-    token: token.what,
+    gate: token.what?.gate,
     memory: parts.memory,
     handsOver: needsChecks(upstream.expect),
   });
 }
 
-type OwnOptions = Pick<
-  ProbeOptions,
-  "upstream" | "secrets" | "credential" | "token" | "memory" | "handsOver"
->;
+type OwnOptions = Pick<ProbeOptions, "upstream" | "secrets" | "credential" | "gate" | "memory" | "handsOver">;
 
 /** What asks upstreams, token endpoints and receivers. `fields` are logged with every warning about it. */
 export function openTransport(

@@ -7,7 +7,7 @@ import type { ReloadStatus } from "../features/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../kernel/config/config.ts";
 import type { Proof } from "../proof/proof.ts";
-import type { RunningLedger } from "../kernel/budget/ledger.ts";
+import type { LocalLedger } from "../kernel/budget/local-ledger.ts";
 import { changesBetween, type Named, namedTexts } from "../kernel/text/changes.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../features/log/logger.ts";
@@ -16,7 +16,9 @@ export type ReloadParts = TransportParts & {
   readonly configPath: string;
   readonly withdraw: (variables: readonly string[]) => void;
   /** Undefined while another process leads. */
-  readonly life: () => { readonly ledger: RunningLedger; readonly polling: AppPolling } | undefined;
+  readonly life: () =>
+    | { readonly budgets: { readonly ledger: LocalLedger }; readonly polling: AppPolling }
+    | undefined;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
   /** Called once another config runs. */
@@ -141,7 +143,7 @@ export class AppReload implements AsyncDisposable {
 
   async #change(config: Config, proof: Proof): Promise<readonly string[]> {
     const { life } = this.#parts;
-    const { ledger, polling } = life() ?? {};
+    const { budgets, polling } = life() ?? {};
     // Whoever stands by may lead at any moment.
     if (polling === undefined) {
       const faults = await faultsOfKeys(config.upstreams, this.#parts);
@@ -151,7 +153,7 @@ export class AppReload implements AsyncDisposable {
       const opened = await polling?.open(config);
       if (opened?.kind === "refused") return opened.faults;
       // Nothing below waits: a scrape sees the old config or the new one, never both.
-      ledger?.change(config);
+      budgets?.ledger.change(config);
       if (opened !== undefined) polling?.apply(config, opened.what);
       this.#config = config;
       this.#proof = proof;

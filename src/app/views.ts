@@ -3,7 +3,7 @@ import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
 import { type QuotaName, worstBurn } from "../features/values/credit.ts";
 import { WHY } from "../features/hints/concern.ts";
-import type { RunningLedger } from "../kernel/budget/ledger.ts";
+import type { Budgets } from "./features/polling.ts";
 import type { Budget } from "../kernel/config/config.ts";
 import { factsOf, type Polled, summaryOf } from "../features/status/facts.ts";
 import { lostAtMs, type StateStore } from "../features/history/state.ts";
@@ -40,7 +40,7 @@ export type ViewSources = {
 
 /** What polls, and all that follows from its polls. */
 type Life = {
-  readonly ledger: RunningLedger;
+  readonly budgets: Pick<Budgets, "ledger" | "hints" | "quotas">;
   readonly store: StateStore | undefined;
   readonly polling: ShownPolling;
   readonly notifier: Pick<Notifier, "snapshots">;
@@ -57,7 +57,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { config } = reload;
   const life = sources.life();
   const running = runningOf(sources);
-  const viewOf = life && budgetViews(running, life, clock);
+  const viewOf = life && budgetViews(running, life);
   return {
     ...running,
     upstreams: life === undefined ? [] : upstreamViews(running, sources, life.polling),
@@ -80,6 +80,7 @@ function runningOf(sources: ViewSources): Running {
   const life = sources.life();
   return {
     ...life,
+    ...life?.budgets,
     recordOf: (upstream) => life?.polling.recordOf(upstream),
     fleet: sources.fleet?.(),
     config,
@@ -124,7 +125,7 @@ export function statusView(sources: ViewSources): Status {
     return polling && upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
   };
   const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const viewOf = life && budgetViews(runningOf(sources), life, clock);
+  const viewOf = life && budgetViews(runningOf(sources), life);
   const shown = new Map<string, BudgetStatus | undefined>();
   const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
     const view = budget && viewOf?.(budget);
@@ -197,23 +198,19 @@ export async function columnsInFile(
 /** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */
 function budgetViews(
   running: Running,
-  { ledger }: Life,
-  clock: Clock,
+  { budgets: { ledger } }: Life,
 ): (budget: Budget) => BudgetSnapshot | undefined {
-  const { nowMs } = running;
   const given = METRICS.map(({ ofBudget }) => ofBudget);
   const complete = completed(given, running);
   return ({ name }) => {
-    const state = ledger.state(name);
-    if (state === undefined) return undefined;
-    const { pausedUntilMs, ...rest } = state;
-    const pauseMs = pausedUntilMs - clock.now();
-    return complete({ name, ...rest, pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0 });
+    const rates = ledger.ratesOf(name);
+    return rates && complete({ name, rates });
   };
 }
 
 function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
-  const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend, quotas = [] } = view;
+  const { advertisedLimit: limit, advertisedRemaining: remaining, advertisedLimits = [] } = view;
+  const { pausedUntilWallMs: pausedUntilMs = 0, refusedWhy, quota, spend, quotas = [] } = view;
   const ours: Partial<Record<QuotaName, QuotaSnapshot | undefined>> = { own: quota, spend };
   return {
     name: budget.name,
@@ -221,9 +218,9 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): Bu
     ...(budget.vantage && { vantage: budget.vantage }),
     rates: view.rates,
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
-    limits: view.advertisedLimits.map(limitStatusOf),
-    pausedUntilMs: view.pausedUntilWallMs,
-    ...(view.pausedUntilWallMs > 0 && view.refusedWhy && { pausedBecause: WHY[view.refusedWhy] }),
+    limits: advertisedLimits.map(limitStatusOf),
+    pausedUntilMs,
+    ...(pausedUntilMs > 0 && refusedWhy && { pausedBecause: WHY[refusedWhy] }),
     quota,
     ...(spend && { spend }),
     ...(quotas.length > 0 && {

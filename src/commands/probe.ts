@@ -4,7 +4,7 @@ import { openStateStore } from "../features/state/store.ts";
 import { notesBeside } from "../features/state/reading.ts";
 import { KnownKeys } from "../transport/secrets/known-keys.ts";
 import { NameResolver } from "../transport/dns/name-resolver.ts";
-import { judgingOf } from "../app/judging.ts";
+import { equipmentOf, openBudgets } from "../app/features/polling.ts";
 import { LargeAnswers } from "../app/large-answers.ts";
 import { closeProbes, openProbes } from "../app/probes.ts";
 import { AppTokens } from "../features/auth/tokens.ts";
@@ -13,7 +13,6 @@ import type { Budget, Config, Upstream } from "../kernel/config/config.ts";
 import { partName } from "../kernel/config/part.ts";
 import type { NoteHome } from "../kernel/text/notes.ts";
 import { HOURS, allUsed, quotasIn } from "../features/quota/quota.ts";
-import { LocalLedger } from "../kernel/budget/local-ledger.ts";
 import { ADVICE, type Advice } from "../features/hints/fields/advice.ts";
 import { concernOf, drawsOn } from "../features/hints/concern.ts";
 import { needsOf } from "../kernel/budget/needs.ts";
@@ -24,18 +23,16 @@ import { COST } from "../features/money/cost.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import { STREAM } from "../features/streams/judging.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
-import type { Lease, Ledger } from "../kernel/budget/ledger.ts";
-import { JournaledLedger } from "../features/quota/journaled-ledger.ts";
+import type { Ask, Lease, Ledger } from "../kernel/budget/ledger.ts";
 import { type BudgetRecord, NOTHING_HELD, windowsIn } from "../features/hints/record.ts";
-import { Quotas } from "../features/quota/quotas.ts";
-import { formatMoney, mostOf } from "../features/money/price.ts";
+import { formatMoney } from "../features/money/price.ts";
 import type { StateStore } from "../features/history/state.ts";
-import type { Probe, Token, TokenFailure } from "../kernel/poll/ports.ts";
+import type { Ending, Gate } from "../kernel/poll/ports.ts";
 import { humanLatency } from "../kernel/time/humanize.ts";
 import { urlWithoutQuery } from "../features/status/status.ts";
 import { limitComparison, limitSentence } from "../features/status/limit-sentence.ts";
 import { LeaseQueue } from "../kernel/polling/lease-queue.ts";
-import { pollOnce, type PollOnceParts, withoutToken } from "../kernel/polling/poll-once.ts";
+import { endedUnsent, pollOnce, type PollOnceParts, type Target } from "../kernel/polling/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { happenedPhases, type PhaseTimesMs } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
@@ -80,16 +77,18 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const store = await openCounts(config, log);
   stack.defer(() => store?.close());
   const kept = quotasIn([{ notes: store?.notes ?? [] }]);
-  const quotas = new Quotas(clock, store?.isLoss === true ? allUsed(kept, clock.wallNow()) : kept);
+  const budgets = openBudgets(config, clock, {
+    quotas: store?.isLoss === true ? allUsed(kept, clock.wallNow()) : kept,
+    budgets: besideDaemon(config),
+    homes: store === undefined ? [] : [countsOnly(store)],
+  });
+  const { ledger, hints, quotas, journal } = budgets;
   store?.readAfterTrouble(() => quotas.notes);
-  const own = new LocalLedger(config, clock, quotas, besideDaemon(config));
-  const journaled = store && new JournaledLedger(own, [countsOnly(store)], clock);
-  stack.defer(async () => void (await journaled?.written()));
-  const ledger = journaled ?? own;
+  stack.defer(async () => void (await journal.written()));
   const parts = { environment, keys, clock, log, names: new NameResolver({ clock }) };
   const queue = new LeaseQueue(ledger, clock, onBug);
   const largeAnswers = stack.use(new LargeAnswers(clock));
-  const tokens = stack.use(new AppTokens({ ...parts, ledger, queue, onBug }));
+  const tokens = stack.use(new AppTokens({ ...parts, hints, queue, onBug }));
   const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
   stack.defer(() => closeProbes(probes));
   for (const { fault } of unopened) err(fault);
@@ -98,9 +97,9 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const polls = upstreams.map(async (upstream): Promise<Result | undefined> => {
     const found = probes.get(upstream.name);
     if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-    const poll = await pollWithLease(upstream, found, ledger, {
+    const target = { ...equipmentOf(upstream, budgets), upstream, probe: found };
+    const poll = await pollWithLease(target, ledger, {
       clock,
-      judging: judgingOf(upstream),
       judgeLarge: largeAnswers.judge,
       nextPollId: () => `probe-${upstream.name}-${clock.wallNow().toString(36)}`,
       onBug,
@@ -160,18 +159,14 @@ function faultsOf(
 
 type PollParts = PollOnceParts & { readonly err: (line: string) => void };
 
-async function pollWithLease(
-  upstream: Upstream,
-  probe: Probe,
-  ledger: Ledger,
-  parts: PollParts,
-): Promise<Poll | undefined> {
+async function pollWithLease(target: Target, ledger: Ledger, parts: PollParts): Promise<Poll | undefined> {
+  const { upstream, probe, ask } = target;
   const slot = { origin: "first" as const, atMs: parts.clock.now() };
-  const failure = probe.token && (await awaitToken(probe.token));
-  if (failure !== undefined) return withoutToken(upstream, slot, failure, parts);
-  const lease = await awaitLease(upstream, ledger, parts);
+  const ending = probe.gate && (await prepared(probe.gate));
+  if (ending !== undefined) return endedUnsent(upstream, slot, ending, parts);
+  const lease = await awaitLease(upstream.name, ask, ledger, parts);
   if (lease === undefined) return undefined;
-  const poll = await pollOnce(upstream, probe, slot, lease, parts, NEVER_ABORTED);
+  const poll = await pollOnce(target, slot, lease, parts, () => false, NEVER_ABORTED);
   if (poll === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
   return poll;
 }
@@ -199,25 +194,25 @@ function limitsIn(
   );
 }
 
-/** Why there is none, or undefined once there is one. */
-async function awaitToken(token: Token): Promise<TokenFailure | undefined> {
+/** Undefined once it may be polled. */
+async function prepared(gate: Gate): Promise<Ending | undefined> {
   for (;;) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const standing = token.ask({ dueAtMs: systemClock.now(), settled: resolve });
-    if (standing.kind === "usable") return undefined;
-    if (standing.kind === "unavailable") return standing.failure;
+    const standing = gate.prepare?.({ dueAtMs: systemClock.now(), settled: resolve });
+    if (standing?.kind !== "waiting") return standing;
     await promise;
   }
 }
 
 /** Undefined where a quota or a spend does not allow it. */
 async function awaitLease(
-  { name, budgets, price }: Upstream,
+  name: string,
+  ask: Ask,
   ledger: Ledger,
   { clock, err }: PollParts,
 ): Promise<Lease | undefined> {
   for (let isFirst = true; ; isFirst = false) {
-    const decision = await ledger.take(budgets, mostOf(price));
+    const decision = await ledger.take(ask);
     if (decision.kind === "granted") return decision.lease;
     if (decision.cause === "quota") {
       err(`${name}: not polled, as budget "${decision.budget}" has too little left to use`);

@@ -1,7 +1,7 @@
 import type { Opened } from "../kernel/config/opened.ts";
 import { SMALL_BODY_BYTES } from "../kernel/exchange/bounds.ts";
 import { type Exchange, headerValue, type LargeBody, type Observation } from "../kernel/exchange/exchange.ts";
-import type { Probe, Token } from "../kernel/poll/ports.ts";
+import type { Probe, Gate } from "../kernel/poll/ports.ts";
 import { messageOf, oneLine } from "../kernel/text/escape.ts";
 import { KnownKeys } from "./secrets/known-keys.ts";
 import { PollClient } from "./poll-client.ts";
@@ -18,7 +18,7 @@ export type ProbeOptions = RequestParts & {
   /** Asked before every poll, because keys rotate. */
   readonly credential: (() => string | Promise<string>) | undefined;
   /** Where the credential is a token that must be fetched first. */
-  readonly token?: Token | undefined;
+  readonly gate?: Gate | undefined;
   readonly userAgent: string;
   readonly environment: Environment;
   readonly names: Names;
@@ -50,7 +50,7 @@ export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
  *      connection           opened, or that of the last one ── closed, or kept with its client
  */
 class UndiciProbe implements Probe {
-  readonly token: Token | undefined;
+  readonly gate: Gate | undefined;
   readonly #options: ProbeOptions;
   readonly #origin: string;
   readonly #route: Route;
@@ -61,7 +61,7 @@ class UndiciProbe implements Probe {
   #isClosed = false;
 
   constructor(options: ProbeOptions, route: Route, build: BuildRequest) {
-    this.token = options.token;
+    this.gate = options.gate;
     this.#options = options;
     this.#origin = new URL(options.upstream.url).origin;
     this.#route = route;

@@ -3,10 +3,9 @@ import { NameResolver } from "../../src/transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/transport/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { closeProbes } from "../../src/app/probes.ts";
-import { Quotas } from "../../src/features/quota/quotas.ts";
+import type { Quotas } from "../../src/features/quota/quotas.ts";
 import type { Budget, Upstream } from "../../src/kernel/config/config.ts";
-import { UpstreamPauses } from "../../src/kernel/budget/pauses.ts";
-import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../support/test-ledger.ts";
 import type { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import type { SeenBefore, Incident } from "../../src/features/history/incidents.ts";
@@ -21,6 +20,7 @@ import {
   sampleUpstream,
 } from "../support/samples.ts";
 import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
+import type { Note } from "../../src/kernel/text/notes.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { pollStatusOf } from "../../src/features/history/kept-poll.ts";
 
@@ -31,7 +31,7 @@ const UPSTREAM = sampleUpstream({ name: "ai" });
 type Opened = {
   readonly polling: AppPolling;
   readonly clock: VirtualClock;
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
   readonly told: readonly (readonly [upstream: string, kind: string])[];
   readonly environment: Record<string, string>;
   readonly errors: readonly string[];
@@ -81,9 +81,9 @@ function opened({
   };
   const nowMs = clock.wallNow();
   const before = seen && { atMs: nowMs - 5_000, seen: new Map(Object.entries(seen(nowMs))) };
-  const quotas = new Quotas(clock);
-  const ledger = new LocalLedger(config, clock, quotas);
-  const pauses = new UpstreamPauses(clock, undefined, ({ key }) => void told.push([key, "paused"]));
+  const keepPause = ({ key }: Note): void => void told.push([key, "paused"]);
+  const ledger = new TestLedger(config, clock, { keepPause });
+  const { budgets: opened, quotas } = ledger;
   const polling = new AppPolling(config, {
     environment,
     keys: new KnownKeys([]),
@@ -98,9 +98,7 @@ function opened({
       warn: mute,
       error: (_, message) => void errors.push(message),
     },
-    ledger,
-    pauses,
-    quotas,
+    budgets: opened,
     store: file?.store ?? store,
     before,
     stopping: new AbortController().signal,
@@ -414,7 +412,7 @@ test("of upstreams that are well, nothing is left for the next leader, and of pa
     poll: samplePoll({ sentAtMs: clock.wallNow(), outcome: outcomeOf("rate") }),
   });
   record?.record({ kind: "health_changed", from: "unknown", to: "throttled", atMs: clock.wallNow() });
-  ledger.applyAdvice(
+  ledger.hints.heard(
     UPSTREAM.budgets,
     sampleAdvice({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
   );

@@ -3,7 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
 import { expose } from "../../src/exposition/exposition.ts";
-import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { openBudgets } from "../../src/app/features/polling.ts";
+import { TestLedger } from "../support/test-ledger.ts";
 import { worstBurn } from "../../src/features/values/credit.ts";
 import type { Config, Upstream } from "../../src/kernel/config/config.ts";
 import { History } from "../../src/features/history/history.ts";
@@ -46,7 +47,7 @@ function sources(): Omit<ViewSources, "life"> & { readonly config: Config; reado
     clock: systemClock,
     startedAtMs: () => nowMs,
     own: {
-      ledger: new LocalLedger(config, systemClock),
+      budgets: openBudgets(config, systemClock),
       store: undefined,
       notifier: { snapshots: [] },
       polling: {
@@ -166,10 +167,10 @@ test.each([
     onExhaust: "stop" as const,
   };
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
-  const ledger = new LocalLedger(config, clock);
+  const ledger = new TestLedger(config, clock);
   const status = { successful: true, lastSuccessAtMs: clock.wallNow() };
   const reload = { config, proof: prove(config), status };
-  const life = (): Shown => ({ ...shown.own, ledger });
+  const life = (): Shown => ({ ...shown.own, budgets: ledger.budgets });
   const hoursLeft = (): number => {
     const [budget] = metricsView({ ...shown, clock, reload, life }).budgets;
     return ((worstBurn(budget?.quotas?.[0]?.burns ?? [])?.emptyAtMs ?? 0) - clock.wallNow()) / HOUR_MS;
@@ -189,12 +190,12 @@ test("a budget is shown with its pause by the wall clock, and with what was used
   const clock = new VirtualClock();
   const quota = { most: 100, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
-  const ledger = new LocalLedger(config, clock);
+  const ledger = new TestLedger(config, clock);
   const reload = { ...shown.reload, config, proof: prove(config) };
-  const life = (): Shown => ({ ...shown.own, ledger });
+  const life = (): Shown => ({ ...shown.own, budgets: ledger.budgets });
   const view = (): unknown => [...metricsView({ ...shown, clock, reload, life }).budgets][0];
   expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });
-  ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+  ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
   const count = ledger.quotas.of("api", "requests");
   count.end(count.send(70), 70);
   expect(view()).toMatchObject({ pausedUntilWallMs: clock.wallNow() + 60_000, quota: { used: 70 } });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Budget, Config } from "../../src/kernel/config/config.ts";
 import type { Lease } from "../../src/kernel/budget/ledger.ts";
 import { leaderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
+import { charge } from "../support/test-ledger.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
 
 /** What every ledger promises, whoever keeps it. */
@@ -127,7 +128,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true, pause }));
     const untilMs = world.clock.now() + 30_000;
     expect(world.ledger.take(["api"])).toEqual({
       kind: "wait",
@@ -135,8 +136,8 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
       cause: "backoff",
       budget: "api",
     });
-    expect(world.ledger.restraint(["api"]).pausedUntilMs).toBe(untilMs);
-    expect(world.ledger.state("api")?.pausedUntilMs).toBe(untilMs);
+    expect(world.ledger.hints.pausedUntilMs(["api"])).toBe(untilMs);
+    expect(world.ledger.hints.statusOf("api")?.pausedUntilMs).toBe(untilMs);
     await world.advance(30_200);
     expect(world.ledger.take(["api"]).kind).toBe("granted");
   });
@@ -147,11 +148,11 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     ]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 3_000_000, source: "credit_spent" } as const;
-    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true, pause }));
     await world.advance(100);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
-    expect(world.ledger.resume("other")).toBe(false);
-    expect(world.ledger.resume("api")).toBe(true);
+    expect(world.ledger.hints.resume("other")).toBe(false);
+    expect(world.ledger.hints.resume("api")).toBe(true);
     await world.advance(100);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(11_000);
@@ -160,42 +161,45 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
 
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
     expect(world.ledger.take(["api"])).toMatchObject({
       untilMs: world.clock.now() + 10_000,
       cause: "backoff",
     });
     await world.advance(10_001);
-    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
     await world.advance(10);
-    expect(world.ledger.restraint(["api"]).pausedUntilMs).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
+    expect(world.ledger.hints.pausedUntilMs(["api"])).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
   });
 
   test("keeps to a lower limit that an upstream speaks of, until a window after it did", async () => {
     await using world = await warmWorld(openWorld, [{ share: 0.5 }]);
-    world.ledger.applyAdvice(["api"], sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.hints.heard(["api"], sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
     (await takeInTurn(world)).settle("answered");
-    expect(world.ledger.state("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
+    expect(world.ledger.inner.ratesOf("api")?.[0]).toMatchObject({ limit: 4, cap: 1 });
     const decision = world.ledger.take(["api"]);
     expect(decision).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(10_500);
     await takeInTurn(world);
     await world.advance(1);
-    expect(world.ledger.state("api")?.rates[0]).toMatchObject({ cap: 2 });
+    expect(world.ledger.inner.ratesOf("api")?.[0]).toMatchObject({ cap: 2 });
   });
 
   test("makes way for production where little is left", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.applyAdvice(
+    world.ledger.hints.heard(
       ["api"],
       sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }),
     );
     await world.advance(10);
-    expect(world.ledger.restraint(["api"]).isYielding).toBe(true);
-    expect(world.ledger.state("api")).toMatchObject({ advertisedLimit: 1_000, advertisedRemaining: 1 });
+    expect(world.ledger.hints.yieldingOf(["api"], world.clock.now())).toBe("api");
+    expect(world.ledger.hints.statusOf("api")).toMatchObject({
+      advertisedLimit: 1_000,
+      advertisedRemaining: 1,
+    });
     await world.advance(5_000);
-    expect(world.ledger.restraint(["api"]).isYielding).toBe(false);
+    expect(world.ledger.hints.yieldingOf(["api"], world.clock.now())).toBeUndefined();
   });
 
   const quota = { most: 2, perMs: 7_200_000, onExhaust: "stop" } as const;
@@ -206,7 +210,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
     expect(world.ledger.quotas.of("api", "requests").used).toBe(2);
-    expect(world.ledger.restraint(["api"]).isQuotaSpent).toBe(true);
+    expect(world.ledger.isQuotaSpent(["api"])).toBe(true);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
     (await takeInTurn(world)).settle("answered");
@@ -221,14 +225,14 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect(used()).toBe(100);
     cheap.settle("answered");
     expect(used()).toBe(100);
-    cheap.charge(30);
-    cheap.charge(0);
+    charge(cheap, 30);
+    charge(cheap, 0);
     expect(used()).toBe(30);
     (await takeFor(world, 100)).settle("unsent");
     expect(used()).toBe(30);
     const unanswered = await takeFor(world, 100);
     unanswered.settle("unanswered");
-    unanswered.charge(100);
+    charge(unanswered, 100);
     expect(used()).toBe(130);
   });
 
@@ -237,18 +241,18 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     for (const cost of [100, 100, 100, 40]) {
       const lease = await takeFor(world, 100);
       lease.settle("answered");
-      lease.charge(cost);
+      charge(lease, cost);
     }
     expect(world.ledger.take(["api"], 100)).toMatchObject({
       kind: "wait",
       cause: "quota",
       budget: "api",
     });
-    expect(world.ledger.restraint(["api"], 100).isQuotaSpent).toBe(true);
-    expect(world.ledger.restraint(["api"], 60).isQuotaSpent).toBe(false);
+    expect(world.ledger.isQuotaSpent(["api"], 100)).toBe(true);
+    expect(world.ledger.isQuotaSpent(["api"], 60)).toBe(false);
     const dear = await takeFor(world, 60);
     dear.settle("answered");
-    dear.charge(500);
+    charge(dear, 500);
     expect(world.ledger.quotas.of("api", "money").used).toBe(840);
     await world.advance(5_000);
     expect(world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
@@ -261,7 +265,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const rates = [{ requests: 1, perMs: 10_000, label: "10s" }];
     await using world = await warmWorld(openWorld, [{}, { name: "model", rates }]);
     const held = (): readonly (number | undefined)[] =>
-      ["api", "model"].map((budget) => world.ledger.state(budget)?.rates[0]?.leases);
+      ["api", "model"].map((budget) => world.ledger.inner.ratesOf(budget)?.[0]?.leases);
     const lease = await takeInTurn(world, "api", "model");
     expect(lease.isUsable()).toBe(true);
     lease.settle("answered");
@@ -285,29 +289,31 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(10);
     expect([...told].sort()).toEqual(["api", "model"]);
     expect(world.ledger.quotas.of("model", "requests").used).toBe(0);
-    expect(world.ledger.state("model")).toMatchObject({ rates: [{ leases: 0 }] });
+    expect(world.ledger.inner.ratesOf("model")).toMatchObject([{ leases: 0 }]);
     await world.advance(10_000);
     (await takeInTurn(world, "model", "api")).settle("answered");
     await world.advance(20_000);
     expect(world.ledger.take(["api", "model"])).toMatchObject({ cause: "quota", budget: "model" });
-    expect(world.ledger.restraint(["api", "model"])).toMatchObject({ isQuotaSpent: true, paceGapMs: 10_000 });
-    expect(world.ledger.restraint(["api"])).toMatchObject({ isQuotaSpent: false, paceGapMs: 2_500 });
+    expect(world.ledger.isQuotaSpent(["api", "model"])).toBe(true);
+    expect(world.ledger.isQuotaSpent(["api"])).toBe(false);
+    expect(world.ledger.inner.paceGapMs(["api", "model"])).toBe(10_000);
+    expect(world.ledger.inner.paceGapMs(["api"])).toBe(2_500);
   });
 
   test("pauses and lowers the most specific budget of the upstream, and the one whose limit was told", async () => {
     const rates = [{ requests: 2, perMs: 10_000, label: "10s" }];
     await using world = await warmWorld(openWorld, [{}, { name: "model", rates }, { name: "other" }]);
     const both = ["api", "model"];
-    world.ledger.applyAdvice(both, sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.hints.heard(both, sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
-    const caps = (): readonly unknown[] => both.map((budget) => world.ledger.state(budget)?.rates[0]?.cap);
+    const caps = (): readonly unknown[] => both.map((budget) => world.ledger.inner.ratesOf(budget)?.[0]?.cap);
     expect(caps()).toEqual([4, 2]);
-    world.ledger.applyAdvice(both, sampleAdvice({ limits: [{ requests: 1, perMs: 10_000 }] }));
+    world.ledger.hints.heard(both, sampleAdvice({ limits: [{ requests: 1, perMs: 10_000 }] }));
     await world.advance(10);
     world.ledger.take(both);
     expect(caps()).toEqual([1, 2]);
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.applyAdvice(both, sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(both, sampleAdvice({ throttled: true, pause }));
     // As many draw on each, so the first of them is meant.
     expect(world.ledger.take(["api"])).toMatchObject({ cause: "backoff", budget: "api" });
     expect(world.ledger.take(["model"])).not.toMatchObject({ cause: "backoff" });
@@ -321,9 +327,9 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     first.settle("answered");
     second.settle("answered");
     await world.advance(10);
-    expect(world.ledger.state("api")?.rates).toEqual([{ label: "10s", limit: 4, cap: 4, leases: 2 }]);
+    expect(world.ledger.inner.ratesOf("api")).toEqual([{ label: "10s", limit: 4, cap: 4, leases: 2 }]);
     await world.advance(40_000);
-    expect(world.ledger.state("api")?.rates[0]?.leases).toBe(0);
+    expect(world.ledger.inner.ratesOf("api")?.[0]?.leases).toBe(0);
   });
 
   test("keeps what is held over a reload, and lets a new budget wait until its past is forgotten", async () => {
@@ -344,6 +350,6 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     const taken = await (async () => world.ledger.take(["none"]))().catch(() => ({ kind: "refused" }));
     expect(taken.kind).not.toBe("granted");
-    expect(world.ledger.state("none")).toBeUndefined();
+    expect(world.ledger.hints.statusOf("none")).toBeUndefined();
   });
 });

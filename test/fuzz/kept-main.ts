@@ -8,8 +8,7 @@ import { runInNewContext } from "node:vm";
 import { LogRecorder } from "../../src/features/log/logger.ts";
 import { StateBuffer } from "../../src/features/state/buffer.ts";
 import { StateRecorder } from "../../src/features/state/recorder.ts";
-import { JournaledLedger } from "../../src/features/quota/journaled-ledger.ts";
-import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../support/test-ledger.ts";
 import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { limitFieldOf } from "../../src/features/hints/fields/field-name.ts";
 import { cut } from "../../src/features/refusals/words.ts";
@@ -68,7 +67,7 @@ function life(): unknown {
   const upstream = sampleUpstream({ name: "hostile" });
   const config = sampleConfig({ upstreams: [upstream] });
   const file = { write: () => Promise.resolve(true) };
-  const ledger = new JournaledLedger(new LocalLedger(config, clock), [file], clock);
+  const ledger = new TestLedger(config, clock, { homes: [file] });
   const buffer = new StateBuffer({ polls: 1, incidents: 1, value_hours: 1 });
   const history = new History(upstream.name, clock.wallNow());
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
@@ -88,7 +87,7 @@ function life(): unknown {
       poll,
     });
     const advice = ADVICE.of(poll.said);
-    if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
+    if (advice !== undefined) ledger.hints.heard(upstream.budgets, advice);
     buffer.take(1);
   }
   return { ledger, record, buffer };

@@ -1,8 +1,7 @@
-import { judgingOf } from "../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
 import { looksAgain } from "../../src/proof/looking-again.ts";
-import { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../support/test-ledger.ts";
 import { Supervisor } from "../../src/kernel/polling/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
 import { DIALECT_NAMES, speak } from "../support/dialects.ts";
@@ -88,14 +87,13 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
   const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
-    ledger: new LocalLedger(config, clock),
+    ...new TestLedger(config, clock).polling,
     triggers: virtualTriggers(clock),
     recorderOf: () => {
       const recorder = new StoryRecorder();
       recorders.push(recorder);
       return recorder;
     },
-    judgingOf,
     looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {

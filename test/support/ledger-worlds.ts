@@ -1,13 +1,13 @@
 import { coldStartOfBudget } from "../../src/kernel/budget/leases.ts";
-import { LocalLedger, uncountedMsOf } from "../../src/kernel/budget/local-ledger.ts";
-import type { RunningLedger } from "../../src/kernel/budget/ledger.ts";
+import { uncountedMsOf } from "../../src/kernel/budget/needs.ts";
 import type { Config } from "../../src/kernel/config/config.ts";
+import { TestLedger } from "./test-ledger.ts";
 import { VirtualClock } from "./virtual/clock.ts";
 
 /** A ledger of some kind, and time that passes only when told to. */
 export type LedgerWorld = AsyncDisposable & {
   readonly clock: VirtualClock;
-  readonly ledger: RunningLedger;
+  readonly ledger: TestLedger;
   advance(ms: number): Promise<void>;
 };
 
@@ -15,7 +15,7 @@ export type OpenWorld = (config: Config) => Promise<LedgerWorld>;
 
 export function localWorld(config: Config): Promise<LedgerWorld> {
   const clock = new VirtualClock();
-  return Promise.resolve(worldOf(clock, new LocalLedger(config, clock)));
+  return Promise.resolve(worldOf(clock, new TestLedger(config, clock)));
 }
 
 /** A leader that may send, and has nothing to wait for but its own cold start. */
@@ -29,10 +29,10 @@ export function leaderWorld(config: Config): Promise<LedgerWorld> {
       : clock.now() + coldStartOfBudget(budget, uncountedMsOf(own, [budget])).coldMs;
   };
   const right = { startsAtMs, maySend: () => true };
-  return Promise.resolve(worldOf(clock, new LocalLedger(config, clock, undefined, undefined, right)));
+  return Promise.resolve(worldOf(clock, new TestLedger(config, clock, { right })));
 }
 
-function worldOf(clock: VirtualClock, ledger: RunningLedger): LedgerWorld {
+function worldOf(clock: VirtualClock, ledger: TestLedger): LedgerWorld {
   return {
     clock,
     ledger,

@@ -4,12 +4,12 @@ import { TOKEN_CHARS } from "../../kernel/exchange/bounds.ts";
 import type { Exchange, WithoutKeys } from "../../kernel/exchange/exchange.ts";
 import { readJson } from "../../kernel/exchange/json-body.ts";
 import { isObject } from "../../kernel/text/json.ts";
-import type { TokenFailure } from "../../kernel/poll/ports.ts";
+import type { Ending } from "../../kernel/poll/ports.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 
 export type TokenAnswer =
   | { readonly kind: "token"; readonly value: string; readonly lifetimeMs: number }
-  | TokenFailure;
+  | Ending;
 
 /** Where the answer names no lifetime that makes sense. Too long costs a refused poll, too short a request. */
 const ASSUMED_LIFETIME_MS = 300_000;
@@ -64,8 +64,9 @@ function lifetimeMsOf(expiresIn: unknown): number {
   return Math.min(seconds * 1_000, MOST_LIFETIME_MS);
 }
 
-export function noToken(detail: string, isRefusal: boolean = false): TokenFailure {
-  return { kind: "failed", detail: `no access token: ${detail}`, isRefusal };
+export function noToken(detail: string, isRefusal: boolean = false): Ending {
+  const said = `no access token: ${detail}`;
+  return { kind: "failed", reason: "auth", detail: said, isConfirmed: isRefusal };
 }
 
 /** Some servers send every field, also those without a value. */

@@ -1,28 +1,23 @@
 import type { Advice } from "../hints/fields/advice.ts";
-import { settlementOf, type Lease, type Ledger } from "../../kernel/budget/ledger.ts";
+import { type Ask, settlementOf, type Lease } from "../../kernel/budget/ledger.ts";
 import { TOKEN_GAP_MS } from "./oauth2.ts";
 import type { Observation } from "../../kernel/exchange/exchange.ts";
-import type {
-  WaitReason,
-  Probe,
-  Token,
-  TokenFailure,
-  TokenStanding,
-  TokenWaiter,
-} from "../../kernel/poll/ports.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
+import type { Ending, Gate, GateWaiter, HeldBack, Probe, Waiting } from "../../kernel/poll/ports.ts";
 import { noToken, readTokenAnswer } from "./token-answer.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../kernel/time/moment.ts";
 import { adviceIn } from "../hints/advice-in.ts";
+import type { Hints } from "../hints/hints.ts";
 import type { LeaseQueue } from "../../kernel/polling/lease-queue.ts";
 
 export type TokenSourceParts = {
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  readonly hints: Pick<Hints, "heard" | "pausedUntilMs" | "boundsOf">;
   readonly queue: LeaseQueue;
-  /** Each of its requests counts against all of these. */
-  readonly budgets: readonly string[];
+  /** Of each of its requests. */
+  readonly ask: Ask;
   /** Asks the token endpoint. */
   readonly probe: Probe;
   /** The client's secret as it is now: of a file that may change. */
@@ -49,7 +44,8 @@ const SOON_MS = 10_000;
 const MOST_GAPS = 5;
 
 /** The shared token as one upstream uses it. */
-export type UpstreamToken = Token & {
+export type UpstreamToken = {
+  readonly gate: Gate;
   /** Right before a poll is sent. */
   readonly read: () => string;
 };
@@ -70,12 +66,16 @@ type Request =
       readonly kind: "waiting";
       readonly dueAtMs: number;
       /** Tells why it has no lease yet, where it waits for one. */
-      readonly leave: () => WaitReason | undefined;
+      readonly leave: () => HeldBack | undefined;
     }
   | { readonly kind: "sent" };
 
 const GONE_EARLY = noToken(
   "the last one has expired or was rejected, and the next is requested a minute after it at the earliest",
+);
+
+const EXPIRED_WAITING = noToken(
+  "each expires while its poll waits for a lease; a budget of their own may help",
 );
 
 /**
@@ -89,10 +89,10 @@ const GONE_EARLY = noToken(
  */
 export class TokenSource {
   readonly #parts: TokenSourceParts;
-  readonly #waiters = new Set<TokenWaiter>();
+  readonly #waiters = new Set<GateWaiter>();
   readonly #closing = new AbortController();
   #held: HeldToken | undefined;
-  #failure: TokenFailure | undefined;
+  #failure: Ending | undefined;
   #failuresInARow = 0;
   #request: Request | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -111,22 +111,25 @@ export class TokenSource {
   forUpstream(): UpstreamToken {
     let sent = "";
     let mayReject = true;
-    return {
-      // A poll is sent only after `isUsable`: then there is one.
-      read: () => (sent = this.#held?.value ?? ""),
-      ask: (waiter) => this.#ask(waiter),
-      isUsable: () => this.#isUsable(),
-      judged: (accepted) => {
+    const gate: Gate = {
+      prepare: (waiter) => this.#ask(waiter),
+      // A second time only: a pace that is slower than tokens expire would go on like this for ever.
+      atLease: (isAgain) => (this.#isUsable() ? undefined : isAgain ? EXPIRED_WAITING : "again"),
+      ended: (poll) => {
+        const accepted = isAccepted(poll);
         const held = this.#held?.value === sent ? this.#held : undefined;
         if (accepted === true) mayReject = true;
         if (accepted === true && held !== undefined) held.wasAccepted = true;
         if (accepted !== undefined) this.#isRejected = !accepted;
-        if (accepted !== false || !mayReject) return;
+        if (accepted !== false || !mayReject) return false;
         // Once, until a token is accepted: an upstream that rejects every token must not have one fetched each minute.
         mayReject = false;
         if (held !== undefined) held.isRejected = true;
+        return false;
       },
     };
+    // A poll is sent only where it is usable: then there is one.
+    return { gate, read: () => (sent = this.#held?.value ?? "") };
   }
 
   /** A request in flight is cut off. Nobody waits any more. */
@@ -143,7 +146,7 @@ export class TokenSource {
     return Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, this.#pausedUntilMs);
   }
 
-  #ask(waiter: TokenWaiter): TokenStanding {
+  #ask(waiter: GateWaiter): Waiting | Ending | undefined {
     const nowMs = this.#parts.clock.now();
     if (this.#failure !== undefined || this.#isRejected) void this.#lookAtSecret().catch(this.#parts.onBug);
     const untilDueMs = this.#closing.signal.aborted ? Infinity : this.#notBeforeMs - nowMs;
@@ -151,10 +154,10 @@ export class TokenSource {
     const held = this.#isUsable() ? this.#held : undefined;
     if (held !== undefined && !(held.isRejected && (isDue || this.#request !== undefined))) {
       if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.requestedAt.nowMs + held.usableMs);
-      return { kind: "usable" };
+      return undefined;
     }
     if (isDue || (this.#failure === undefined && untilDueMs <= SOON_MS)) this.#fetch(waiter.dueAtMs);
-    if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? GONE_EARLY };
+    if (this.#request === undefined) return this.#failure ?? GONE_EARLY;
     this.#waiters.add(waiter);
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
   }
@@ -172,8 +175,8 @@ export class TokenSource {
 
   /** A pause may have come while the request was connecting. One that is closed may be on budgets that nobody knows. */
   get #isPaused(): boolean {
-    const { ledger, budgets, clock } = this.#parts;
-    return !this.#closing.signal.aborted && ledger.restraint(budgets).pausedUntilMs > clock.now();
+    const { hints, ask, clock } = this.#parts;
+    return !this.#closing.signal.aborted && hints.pausedUntilMs(ask.budgets) > clock.now();
   }
 
   /** Nobody waits for this: the probe reads it too, and gives up where the file system hangs. */
@@ -191,16 +194,16 @@ export class TokenSource {
     if (this.#held !== undefined) this.#held.isRejected = true;
   }
 
-  #withdraw(waiter: TokenWaiter): WaitReason {
+  #withdraw(waiter: GateWaiter): HeldBack {
     this.#waiters.delete(waiter);
     const request = this.#request;
     const reason = this.#leave();
     // Whoever takes its place asks right after this.
     if (request?.kind === "waiting" && this.#waiters.size > 0) this.#fetch(request.dueAtMs);
-    return reason ?? { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
+    return reason ?? { cause: "overlap", budget: this.#parts.ask.budgets[0] };
   }
 
-  #leave(): WaitReason | undefined {
+  #leave(): HeldBack | undefined {
     if (this.#request?.kind !== "waiting") return undefined;
     const { leave } = this.#request;
     this.#request = undefined;
@@ -233,11 +236,10 @@ export class TokenSource {
     };
   }
 
-  #enterQueue(dueAtMs: number): () => WaitReason {
-    const { queue, budgets, clock } = this.#parts;
+  #enterQueue(dueAtMs: number): () => HeldBack {
+    const { queue, ask, clock } = this.#parts;
     const ticket = queue.enter({
-      mostCost: 0,
-      budgets,
+      ask,
       dueAtMs,
       endsAtPause: false,
       granted: (lease) => {
@@ -302,25 +304,25 @@ export class TokenSource {
    * may be the upstream's. Returns for how long it asks not to be asked.
    */
   #applyPause({ exchange: { head }, withoutKeys }: Observation): number {
-    const { ledger, budgets, clock } = this.#parts;
+    const { hints, ask, clock } = this.#parts;
     if (head === undefined) return 0;
     const { advice, retryAfter } = adviceIn(head, clock.wallNow(), withoutKeys);
     const { waitMs } = retryAfter;
     if (advice.throttled) {
       const pause: Advice["pause"] =
         waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
-      ledger.applyAdvice(budgets, { ...advice, pause, families: [], remaining: undefined });
+      hints.heard(ask.budgets, { ...advice, pause, families: [], remaining: undefined });
     }
     return waitMs ?? 0;
   }
 
   /** The token that is held is used until it expires. */
-  #failed(failure: TokenFailure, pauseMs = 0): void {
-    const { clock, ledger, budgets, fields, log } = this.#parts;
+  #failed(failure: Ending, pauseMs = 0): void {
+    const { clock, hints, ask, fields, log } = this.#parts;
     this.#failuresInARow += 1;
     const nowMs = clock.now();
-    const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budgets).maxPauseMs);
-    this.#pausedUntilMs = nowMs + forMs;
+    const { maxPauseMs = 0 } = (this.#closing.signal.aborted ? undefined : hints.boundsOf(ask.budgets)) ?? {};
+    this.#pausedUntilMs = nowMs + Math.min(pauseMs, maxPauseMs);
     this.#failure = failure;
     if (!this.#closing.signal.aborted) {
       const seconds = Math.round((this.#notBeforeMs - nowMs) / 1_000);
@@ -345,4 +347,10 @@ export class TokenSource {
       }
     }
   }
+}
+
+/** Undefined where the answer does not tell: who is overloaded, throttles us or is a wall may not have looked at it. */
+function isAccepted({ outcome: { kind, reason } }: Poll): boolean | undefined {
+  if (reason === "unauthorized") return false;
+  return kind === "ok" || reason === "assertion" ? true : undefined;
 }

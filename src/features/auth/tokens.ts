@@ -1,8 +1,9 @@
-import type { Ledger } from "../../kernel/budget/ledger.ts";
+import { askFor } from "../../kernel/budget/ledger.ts";
 import { DEFAULT_TLS, type Upstream } from "../../kernel/config/config.ts";
 import type { OAuth2 } from "./config.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
+import type { Hints } from "../hints/hints.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "./oauth2.ts";
 import { urlWithoutQuery } from "../status/status.ts";
 import type { LeaseQueue } from "../../kernel/polling/lease-queue.ts";
@@ -10,7 +11,7 @@ import { TokenSource, type UpstreamToken } from "./token-source.ts";
 import { openKey, openTransport, type TransportParts } from "../../app/probes.ts";
 
 export type TokensParts = TransportParts & {
-  readonly ledger: Ledger;
+  readonly hints: Hints;
   /** The one in which the polls wait too. */
   readonly queue: LeaseQueue;
   readonly onBug: (error: unknown) => void;
@@ -62,7 +63,7 @@ export class AppTokens implements AsyncDisposable {
     identity: string,
     { name: upstream, denyAddresses }: Upstream,
   ): Promise<Opened<TokenSource>> {
-    const { clock, keys, ledger, queue, log, onBug } = this.#parts;
+    const { clock, keys, hints, queue, log, onBug } = this.#parts;
     const { url, budgets, proxy, caFile } = auth.token;
     const fields = { upstream, tokenUrl: urlWithoutQuery(url) };
     const secret = await openKey(auth.secret, `client ${identity}`, fields, this.#parts);
@@ -88,9 +89,9 @@ export class AppTokens implements AsyncDisposable {
     if (probe.kind === "refused") return probe;
     const source = new TokenSource({
       clock,
-      ledger,
+      hints,
       queue,
-      budgets,
+      ask: askFor(budgets),
       probe: probe.what,
       secret: secret.what,
       learn: (token) => keys.learn(`token ${identity}`, token),

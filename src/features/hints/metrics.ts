@@ -2,6 +2,14 @@ import { type Counts, counterOf } from "../../kernel/metrics/accounts.ts";
 import { counter, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { ADVICE } from "./fields/advice.ts";
+import type { Hints, HintsSnapshot } from "./hints.ts";
+
+declare module "../../kernel/metrics/snapshot.ts" {
+  interface Running {
+    readonly hints?: Hints | undefined;
+  }
+  interface BudgetSnapshot extends Partial<HintsSnapshot> {}
+}
 
 class Malformed implements Counts {
   signals = 0;
@@ -15,6 +23,10 @@ const COUNTER = counterOf("malformed", () => new Malformed());
 
 export const HINT_METRICS: Metrics = {
   counter: COUNTER,
+  ofBudget:
+    ({ hints, nowMs }) =>
+    ({ name }) =>
+      hints?.snapshotOf(name, nowMs) ?? {},
   upstream: {
     pacewatch_signals_malformed_total: counter(
       "Rate-limit signals in answers that could not be read, and were ignored; absent before the first.",

@@ -23,8 +23,6 @@ export type Held = {
   /** It was learned from refusals, and counts our own requests. */
   readonly untold: Lowered | undefined;
   readonly windows: readonly LearnedWindow[];
-  /** The part of it by which it is polled; absent where nobody else watches, empty until it is polled by another one. */
-  readonly part?: string | undefined;
 };
 
 /**
@@ -32,7 +30,11 @@ export type Held = {
  * process can go on from it. What is over by now is 0 or left out. The upstreams that draw on the budget are named, as
  * it may have another name in the next config.
  */
-export type BudgetRecord = Held & { readonly upstreams: readonly string[] };
+export type BudgetRecord = Held & {
+  readonly upstreams: readonly string[];
+  /** The part of it by which it is polled; absent where nobody else watches, empty until it is polled by another one. */
+  readonly part?: string | undefined;
+};
 
 const MOST_WINDOWS = 6;
 const LONGEST_KEY = 80;
@@ -71,7 +73,12 @@ export function windowsIn(notes: Left["notes"]): ReadonlyMap<string, readonly Le
  */
 const GRAIN_MS = 10 * SECOND_MS;
 
-export function recordOf(held: Held, now: Moment, upstreams: readonly string[] = []): BudgetRecord {
+export function recordOf(
+  held: Held,
+  now: Moment,
+  upstreams: readonly string[] = [],
+  part?: string,
+): BudgetRecord {
   const at = (untilMs: number): number =>
     untilMs <= now.nowMs ? 0 : Math.ceil(untilMs - now.nowMs + now.wallMs);
   const roundedAt = (untilMs: number): number => Math.ceil(at(untilMs) / GRAIN_MS) * GRAIN_MS;
@@ -85,10 +92,10 @@ export function recordOf(held: Held, now: Moment, upstreams: readonly string[] =
     lowered: lowered.filter(({ untilMs }) => untilMs > 0),
     untold: untold && { ...untold, untilMs: roundedAt(untold.untilMs) },
     windows: held.windows.filter(({ key }) => key.length <= LONGEST_KEY).slice(-MOST_WINDOWS),
-    ...(held.part !== undefined && { part: held.part }),
+    ...(part !== undefined && { part }),
   };
   const holds =
-    held.part !== undefined ||
+    part !== undefined ||
     Object.values(record).some((each) => (Array.isArray(each) ? each.length > 0 : Boolean(each)));
   return holds ? { ...record, upstreams } : NOTHING_HELD;
 }

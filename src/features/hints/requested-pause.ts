@@ -1,6 +1,7 @@
 /** An answer asks for a pause: for how long, and of whom, is known once it is known what the answer means. */
 
-import { ADVICE, type Advice, type Pause, type ToldByHeaders } from "./fields/advice.ts";
+import { ADVICE, type Advice, type ToldByHeaders } from "./fields/advice.ts";
+import type { Pause } from "../../kernel/poll/ports.ts";
 import { longerWait, type AskedWait } from "./fields/retry-after.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
 import type { Facts } from "../refusals/facts.ts";

@@ -3,12 +3,13 @@
 import type { AdvertisedLimit, RemainingRequests } from "./fields/limits.ts";
 import type { Budget, Rate } from "../../kernel/config/config.ts";
 import { capOf, limitFor } from "../../kernel/config/part.ts";
+import type { Needs } from "../../kernel/budget/needs.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 
-const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
+/** While yielding to production, one slot in this many is used. */
+export const YIELD_KEEPS_ONE_IN = 4;
 
-/** The schedules need so many requests in a window of a rate, whatever is advertised. */
-export type Needs = (rate: Rate) => number;
+const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
 
 /** The rate with the longest window. */
 export function longestRateOf(budget: Budget): Rate {

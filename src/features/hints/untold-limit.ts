@@ -16,8 +16,8 @@ import type { Advice } from "./fields/advice.ts";
 import type { Budget, Rate } from "../../kernel/config/config.ts";
 import type { KnownLimit } from "./learned-windows.ts";
 import type { Lowered } from "./record.ts";
-import { YIELD_KEEPS_ONE_IN } from "./restraint.ts";
-import { longestRateOf, type Needs } from "./signals.ts";
+import type { Needs } from "../../kernel/budget/needs.ts";
+import { longestRateOf, YIELD_KEEPS_ONE_IN } from "./signals.ts";
 
 type Asker = { readonly budget: Budget; readonly needs: Needs };
 

@@ -1,6 +1,6 @@
 /** The port of the state file: what survives a restart. */
 
-import type { Cost } from "../money/price.ts";
+import type { Cost } from "../quota/cost.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
 import type { Note, NoteHome } from "../../kernel/text/notes.ts";
 import type { Columns, CountedBucket } from "./timeline.ts";

@@ -1,30 +1,38 @@
-import { type Cost, mostOf, type Price, type PricePart } from "./price.ts";
+import { type Cost, COST as FIELD, MOST_COST } from "../quota/cost.ts";
+import { mostOf, type Price, type PricePart } from "./price.ts";
 import { wasSent } from "../../kernel/exchange/exchange.ts";
 import { contentOf, type JsonBody } from "../../kernel/exchange/json-body.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
-import { type Reader, reader } from "../../kernel/poll/reader.ts";
+import type { Reader } from "../../kernel/poll/reader.ts";
+import type { Fields } from "../../kernel/text/field.ts";
 import { numberIn } from "../values/values.ts";
 
 /** One answer charges no more than this, or a sum would no longer be exact. */
 const MOST_UNITS = 1e15;
 
-export const COST: Reader<Cost> = reader("cost", ({ answer }) => {
-  const { asked, exchange } = answer;
-  if (asked.price === undefined || !wasSent(exchange)) return undefined;
-  return costOf(asked.price, tellsCost(answer) ? () => answer.json() : NOTHING_SAID);
-});
+export const COST: Reader<Cost> = {
+  ...FIELD,
+  read: ({ answer }) => {
+    const { asked, exchange } = answer;
+    if (asked.price === undefined || !wasSent(exchange)) return undefined;
+    return costOf(asked.price, tellsCost(answer) ? () => answer.json() : NOTHING_SAID);
+  },
+  unread: ({ price }) => price && costOf(price, NOTHING_SAID),
+};
+
+/** What a request of this upstream takes of its budgets. */
+export function askedOf({ price }: Pick<Upstream, "price">): Fields {
+  const mostCost = mostOf(price);
+  return mostCost === 0 ? {} : { [MOST_COST.name]: mostCost };
+}
 
 const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
 
 /** An event in the middle of a stream tells what was used by then, and the upstream bills what it has made since. */
 function tellsCost({ stream }: Answer): boolean {
   return stream === undefined || stream.events === 0 || stream.end === "complete";
-}
-
-/** Of a request whose answer nobody has read. */
-export function costUnread(price: Price): Cost {
-  return costOf(price, NOTHING_SAID);
 }
 
 /** Of a request that was sent. `json` is asked only where the answer tells the price. */

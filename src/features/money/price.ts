@@ -18,13 +18,6 @@ export type PricePart =
       readonly mostUnits: number;
     };
 
-export type Cost = {
-  readonly currency: string;
-  readonly units: number;
-  /** So much was reserved for it. */
-  readonly reserved: number;
-};
-
 /** What may cost anything takes one unit at least, or a spend that is used up would not stop it. */
 export function mostOf(price: Price | undefined): number {
   return (price?.parts ?? []).reduce(

@@ -59,6 +59,25 @@ export class Journal {
   }
 }
 
+/** What is put is on its way to each of these homes. */
+export class Journals {
+  readonly #journals: readonly Journal[];
+
+  constructor(homes: readonly NoteHome[]) {
+    this.#journals = homes.map((home) => new Journal(home));
+  }
+
+  put(note: Note): void {
+    for (const journal of this.#journals) journal.put(note);
+  }
+
+  /** Whether all that was put by now is written in each. */
+  async written(): Promise<boolean> {
+    const each = await Promise.all(this.#journals.map((journal) => journal.written()));
+    return each.every(Boolean);
+  }
+}
+
 function keyOf({ kind, key }: Note): string {
   return `${kind} ${key}`;
 }

@@ -1,4 +1,3 @@
-import type { RunningLedger } from "../../kernel/budget/ledger.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import { type Add, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { BudgetSnapshot, Running } from "../../kernel/metrics/snapshot.ts";
@@ -7,10 +6,12 @@ import { UNITS_OF_MONEY } from "../money/price.ts";
 import type { Burn, QuotaForecast, QuotaName } from "../values/credit.ts";
 import type { QuotaKey } from "./quota.ts";
 import { quotaBurns } from "./quota-forecast.ts";
+import type { Quotas } from "./quotas.ts";
 import { type QuotaSnapshot, quotaStanding } from "./standing.ts";
 
 declare module "../../kernel/metrics/snapshot.ts" {
   interface Running {
+    readonly quotas?: Quotas | undefined;
     readonly proof?: { readonly budgets: readonly BudgetProof[] } | undefined;
   }
   interface BudgetSnapshot {
@@ -59,31 +60,30 @@ function eachQuota(read: (burn: Burn) => number | undefined): (budget: BudgetSna
   };
 }
 
-type Quotas = Pick<BudgetSnapshot, "quota" | "spend" | "quotas">;
+type QuotasOf = Pick<BudgetSnapshot, "quota" | "spend" | "quotas">;
 
-function quotasOf({ config, ledger, proof, recordOf, nowMs }: Running): (budget: BudgetSnapshot) => Quotas {
+function quotasOf({ config, quotas, proof, recordOf, nowMs }: Running): (budget: BudgetSnapshot) => QuotasOf {
   const proofs = new Map(proof?.budgets.map((each) => [each.budget, each]));
   // All upstreams are asked for theirs, and many pages show no budget.
   let advertised: ReturnType<typeof advertisedQuotas> | undefined;
   const own = (budget: string, of: QuotaKey["of"], proof: QuotaProof | undefined): OwnQuota | undefined =>
-    ledger && proof && ownQuotaOf(ledger, { budget, of }, proof, nowMs);
+    quotas && proof && ownQuotaOf(quotas, { budget, of }, proof, nowMs);
   return ({ name }) => {
     advertised ??= advertisedQuotas(config, recordOf, nowMs);
     const quota = own(name, "requests", proofs.get(name)?.quota);
     const spend = own(name, "money", proofs.get(name)?.spend);
-    const quotas: readonly QuotaForecast[] = [
+    const forecasts: readonly QuotaForecast[] = [
       ...(quota === undefined ? [] : [{ quota: "own" as const, burns: quota.burns }]),
       ...(spend === undefined ? [] : [{ quota: "spend" as const, burns: spend.burns }]),
       ...(advertised.get(name)?.values() ?? []),
     ];
-    return { quota: quota?.standing, spend: spend?.standing, quotas };
+    return { quota: quota?.standing, spend: spend?.standing, quotas: forecasts };
   };
 }
 
 type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: readonly Burn[] };
 
-function ownQuotaOf(ledger: RunningLedger, quota: QuotaKey, proof: QuotaProof, nowMs: number): OwnQuota {
-  const { quotas } = ledger;
+function ownQuotaOf(quotas: Quotas, quota: QuotaKey, proof: QuotaProof, nowMs: number): OwnQuota {
   const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
   const { used = 0, buckets } = quotas.of(quota.budget, quota.of);
   const aheadMs = nowMs - quotas.calendar.now();

@@ -1,3 +1,4 @@
+import type { Ask, Constraint, Granted, Reservation, Wait } from "../../kernel/budget/ledger.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
@@ -10,20 +11,28 @@ import {
   type QuotaRow,
   quotaNotes,
 } from "./quota.ts";
-import { MINUTE_MS } from "../../kernel/time/duration.ts";
+import { COST, MOST_COST } from "./cost.ts";
+import type { Journals } from "./journal.ts";
+import { hourOf, MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
 import { SteadyCalendar } from "../../kernel/time/steady-calendar.ts";
 
 /** A request takes so many units of a quota. */
-export type Draw = { readonly count: QuotaCount; readonly units: number };
+type Draw = { readonly count: QuotaCount; readonly units: number };
 
 /**
  * Two counts for each budget that ever was in the config: one that leaves and comes back continues its counts.
+ *
+ * Every request of a budget with a quota is in the journal before it may leave, and so is the most that it may cost. So
+ * however this process is killed, none is missing after it, and too many are counted only by those that were in flight.
  */
-export class Quotas {
+export class Quotas implements Constraint {
   readonly calendar: SteadyCalendar;
   readonly #counts = { requests: new Map<string, QuotaCount>(), money: new Map<string, QuotaCount>() };
   readonly #lostHours: readonly number[];
   #onChanged: (note: Note) => void = () => {};
+  #journal: Journals | undefined;
+  /** Of the budgets with a quota: where that is spent, it is asked for again after so long. */
+  #asksAgainMs: ReadonlyMap<string, number> = new Map();
 
   constructor(clock: Clock, { rows, lostHours }: KeptQuotas = NOTHING_KEPT) {
     this.calendar = new SteadyCalendar(clock, 15 * MINUTE_MS);
@@ -39,25 +48,60 @@ export class Quotas {
     return this.#counts[of].get(budget) ?? this.#add({ budget, of }, []);
   }
 
-  /** Whether such a request counts against a limit: most do not, and pay nothing for those that do. */
-  areCounted(budgets: readonly string[], mostCost: number): boolean {
+  wait(budget: string, ask: Ask, nowMs: number): Wait | undefined {
     const { requests, money } = this.#counts;
-    for (const budget of budgets) {
-      if (requests.get(budget)?.limit !== undefined) return true;
-      if (mostCost > 0 && money.get(budget)?.limit !== undefined) return true;
-    }
-    return false;
+    const hasRoom =
+      requests.get(budget)?.hasRoomFor(1) !== false &&
+      money.get(budget)?.hasRoomFor(mostCostOf(ask)) !== false;
+    if (hasRoom) return undefined;
+    const againInMs = this.#asksAgainMs.get(budget) ?? SECOND_MS;
+    return { kind: "wait", untilMs: nowMs + againInMs, cause: "quota", budget };
   }
 
-  hasRoomFor(budget: string, mostCost: number): boolean {
-    const { requests, money } = this.#counts;
-    return requests.get(budget)?.hasRoomFor(1) !== false && money.get(budget)?.hasRoomFor(mostCost) !== false;
+  /**
+   * What is reserved while it is written keeps the place of the request in the count, which the request then takes.
+   *
+   *      reserved      lease             request ends
+   *        |-------------|---------------------|--------------- time
+   *        |-------- written, unconfirmed -----|   used, or taken back if nothing was sent
+   */
+  reserve(ask: Ask): Reservation | undefined {
+    const journal = this.#journal;
+    if (journal === undefined || !this.#isCounted(ask)) return undefined;
+    const hour = this.#hour;
+    const reserved = this.#drawsOf(ask).map(({ count, units }) => ({ count, request: count.send(units) }));
+    return {
+      budget: reserved[0]?.count.key.budget ?? "",
+      written: journal.written(),
+      release: () => {
+        for (const { count, request } of reserved) count.end(request, 0);
+      },
+      // It would leave the quota with the hour in which it was reserved, and so too early. And a reload may have given its
+      // budget a further quota, in which it is not written.
+      holds: () =>
+        this.#hour === hour &&
+        this.#drawsOf(ask).every(({ count }) => reserved.some((known) => known.count === count)),
+    };
   }
 
-  /** What a request of this budget takes that may cost so much. */
-  drawsOf(budget: string, mostCost: number): readonly Draw[] {
-    const request = { count: this.of(budget, "requests"), units: 1 };
-    return mostCost === 0 ? [request] : [request, { count: this.of(budget, "money"), units: mostCost }];
+  grant(budget: string, ask: Ask): Granted {
+    const requests = this.of(budget, "requests");
+    const request = requests.send(1);
+    const mostCost = mostCostOf(ask);
+    const reserved = mostCost > 0 ? this.of(budget, "money").send(mostCost) : undefined;
+    return {
+      settle: (settlement) => {
+        const isUnsent = settlement === "unsent";
+        requests.end(request, isUnsent ? 0 : 1);
+        if (isUnsent && reserved !== undefined) this.of(budget, "money").end(reserved, 0);
+      },
+      // What the request did cost takes the place of the most that it might.
+      ended: ({ said }) => {
+        const cost = COST.of(said)?.units ?? 0;
+        // Nothing was reserved where by its price it was to cost nothing.
+        if (reserved !== undefined || cost > 0) this.of(budget, "money").end(reserved, cost);
+      },
+    };
   }
 
   /** The file must hold all of these. Only budgets that have a quota are in it. */
@@ -66,9 +110,10 @@ export class Quotas {
     return [...counts, ...quotaNotes({ rows: [], lostHours: this.#lostHours })];
   }
 
-  /** Calls back with each note that the file does not hold yet. What an impossible hour holds was sent just now at the latest. */
-  onChanged(listener: (note: Note) => void): void {
-    this.#onChanged = listener;
+  /** From now on, and all that it does not hold yet. What an impossible hour holds was sent just now at the latest. */
+  keepIn(journal: Journals): void {
+    this.#journal = journal;
+    this.#onChanged = (note) => journal.put(note);
     const nowMs = this.calendar.now();
     for (const count of this.#all) count.calendarSet(0, nowMs);
   }
@@ -82,6 +127,35 @@ export class Quotas {
       if (money !== undefined) this.of(name, "money");
     }
     for (const count of this.#all) count.change(limits.get(count.key.budget)?.[count.key.of]);
+    const limited = budgets.filter(({ quota, spend }) => quota !== undefined || spend !== undefined);
+    this.#asksAgainMs = new Map(
+      limited.map(({ name, rates }) => [name, Math.min(...rates.map(({ perMs }) => perMs))]),
+    );
+  }
+
+  /** Whether such a request counts against a limit: most do not, and pay nothing for those that do. */
+  #isCounted(ask: Ask): boolean {
+    const { requests, money } = this.#counts;
+    const costs = mostCostOf(ask) > 0;
+    return ask.budgets.some(
+      (budget) =>
+        requests.get(budget)?.limit !== undefined || (costs && money.get(budget)?.limit !== undefined),
+    );
+  }
+
+  /** The quotas that such a request counts against, with what it takes of each. */
+  #drawsOf(ask: Ask): readonly Draw[] {
+    const mostCost = mostCostOf(ask);
+    return ask.budgets
+      .flatMap((budget) => {
+        const request = { count: this.of(budget, "requests"), units: 1 };
+        return mostCost === 0 ? [request] : [request, { count: this.of(budget, "money"), units: mostCost }];
+      })
+      .filter(({ count }) => count.limit !== undefined);
+  }
+
+  get #hour(): number {
+    return hourOf(this.calendar.now());
   }
 
   get #all(): readonly QuotaCount[] {
@@ -100,4 +174,8 @@ export class Quotas {
     this.#counts[of].set(budget, count);
     return count;
   }
+}
+
+function mostCostOf({ fields }: Ask): number {
+  return MOST_COST.of(fields) ?? 0;
 }

@@ -1,5 +1,6 @@
 import type { KnownLimit, LearnedWindow, Lesson } from "../hints/learned-windows.ts";
-import { floorOver, type Needs } from "../hints/signals.ts";
+import { floorOver } from "../hints/signals.ts";
+import type { Needs } from "../../kernel/budget/needs.ts";
 import type { Budget } from "../../kernel/config/config.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import { DAY_MS, formatDuration } from "../../kernel/time/duration.ts";

@@ -7,7 +7,7 @@
 import type { Objective, Vantage } from "../../kernel/config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../values/credit.ts";
 import type { Announcement } from "../announcements/announcement.ts";
-import type { BudgetState } from "../../kernel/budget/ledger.ts";
+import type { RateStatus } from "../../kernel/budget/ledger.ts";
 import type { KnownLimit } from "../hints/learned-windows.ts";
 import type { QuotaSnapshot } from "../quota/standing.ts";
 import type { Incident } from "../history/incidents.ts";
@@ -113,7 +113,7 @@ export type BudgetStatus = {
   readonly share: number;
   /** Absent where nobody else watches. */
   readonly vantage?: Vantage | undefined;
-  readonly rates: BudgetState["rates"];
+  readonly rates: readonly RateStatus[];
   /** What the upstream advertised last. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }

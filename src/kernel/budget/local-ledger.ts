@@ -1,31 +1,23 @@
-import type { Advice } from "../../features/hints/fields/advice.ts";
-import { BudgetLedger, type BudgetStart } from "./budget-ledger.ts";
-import {
-  type BudgetRestraint,
-  type BudgetState,
-  leaseOf,
-  type LeaseDecision,
-  longestWait,
-  type RunningLedger,
-  type Settlement,
-  strictest,
-  type Wait,
-} from "./ledger.ts";
-import { alsoHeld, type Concern, concernOf, type Whose } from "../../features/hints/concern.ts";
+import type { Budget, Config, Rate } from "../config/config.ts";
+import { capOf, partName } from "../config/part.ts";
+import { graver } from "../poll/ports.ts";
 import type { Clock } from "../time/clock.ts";
-import type { Moment } from "../time/moment.ts";
-import type { Budget, Config, Upstream } from "../config/config.ts";
-import { partName } from "../config/part.ts";
-import { tokenRequests } from "../../features/auth/oauth2.ts";
-import { needsOf, sendersByBudget } from "./needs.ts";
-import { Quotas } from "../../features/quota/quotas.ts";
-import { type BudgetRecord, heldOf, recordOf } from "../../features/hints/record.ts";
-
-/** A request can still be counted for this long after it was sent: timeout and linger. */
-export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
-  const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
-  return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
-}
+import { SECOND_MS } from "../time/duration.ts";
+import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, Leases } from "./leases.ts";
+import type {
+  Ask,
+  Constraint,
+  Granted,
+  Lease,
+  LeaseDecision,
+  Ledger,
+  LedgerView,
+  RateStatus,
+  Reservation,
+  Settlement,
+  Wait,
+} from "./ledger.ts";
+import { type SendersOf, sendersByBudget, uncountedMsOf } from "./needs.ts";
 
 /** Where several processes share the budgets, only the one that leads may send. */
 export type Right = {
@@ -34,155 +26,121 @@ export type Right = {
   maySend(budget: string): boolean;
 };
 
-/** The right is gone, or what it waits for is being noted. */
+export type LedgerParts = {
+  readonly constraints: readonly Constraint[];
+  readonly sendersOf: SendersOf;
+  /** By budget, the part of it that the process before this one had. */
+  readonly partsBefore: ReadonlyMap<string, string | undefined>;
+  readonly right: Right | undefined;
+};
+
+/** The right is gone. */
 const ASK_AGAIN_MS = 250;
 
-/** A process keeps every budget that it may use in memory. */
-export class LocalLedger implements RunningLedger {
+/** It is polled by none yet. */
+const NO_PART = "";
+
+type BudgetLeases = {
+  budget: Budget;
+  readonly leases: Leases;
+  isSamePart: boolean;
+  retired: readonly Leases[];
+};
+
+/** A process keeps every budget that it may use in memory: their leases, and beside them what else holds them back. */
+export class LocalLedger implements Ledger, LedgerView {
   readonly #clock: Clock;
-  readonly #right: Right | undefined;
-  readonly quotas: Quotas;
-  readonly #budgets = new Map<string, BudgetLedger>();
-  /** Removed by a reload while requests were in flight. */
-  #retired: readonly BudgetLedger[] = [];
-  /** Budgets that are not in the config now may come back. */
-  readonly #absent: Map<string, BudgetRecord>;
-  /** An upstream that changes its budget takes along what holds it back. */
-  #budgetsOf: ReadonlyMap<string, readonly string[]>;
-  #upstreamsOf: ReadonlyMap<string, readonly string[]> = new Map();
-  /** Of a budget that is gone: those that took over its upstreams. Answers on their way still speak of it. */
-  readonly #heirs = new Map<string, Set<string>>();
+  readonly #parts: LedgerParts;
+  readonly #budgets = new Map<string, BudgetLeases>();
+  /** Budgets that were removed by a reload while requests were in flight, perhaps with the same key. */
+  #retired: readonly Leases[] = [];
+  /** Of budgets that are not in the config now, and may come back. */
+  readonly #partsBefore: Map<string, string | undefined>;
   readonly #listeners: ((budget: string) => void)[] = [];
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
-  constructor(
-    config: Config,
-    clock: Clock,
-    quotas: Quotas = new Quotas(clock),
-    records: ReadonlyMap<string, BudgetRecord> = new Map(),
-    right?: Right,
-  ) {
+  constructor(config: Config, clock: Clock, parts: Partial<LedgerParts> = {}) {
+    const { constraints = [], sendersOf = (upstreams) => upstreams, partsBefore, right } = parts;
     this.#clock = clock;
-    this.#right = right;
-    this.quotas = quotas;
-    this.#absent = new Map(records);
-    const budgetsOf = new Map<string, readonly string[]>();
-    for (const [budget, { upstreams }] of records)
-      for (const name of upstreams) budgetsOf.set(name, [...(budgetsOf.get(name) ?? []), budget]);
-    this.#budgetsOf = budgetsOf;
-    this.#adopt(config, "first");
+    this.#parts = { constraints, sendersOf, partsBefore: partsBefore ?? new Map(), right };
+    this.#partsBefore = new Map(partsBefore);
+    this.#adopt(config, true);
   }
 
-  take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
-    const nowMs = this.#clock.now();
-    const wait = this.waitFor(budgets, mostCost);
+  /** At once, unless something must be written first. */
+  take(ask: Ask): LeaseDecision | Promise<LeaseDecision> {
+    // Nothing is written for a request that has to wait anyway.
+    const wait = this.waitFor(ask);
     if (wait !== undefined) return wait;
-    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
-    const grants = ledgers.map((ledger) => ledger.grant(nowMs, mostCost));
-    const onSettled = (settlement: Settlement): void => {
-      for (const grant of grants) grant.settle(settlement, this.#clock.now());
-      if (settlement === "unsent") for (const budget of budgets) this.#notify(budget);
-    };
-    const onCharged = (cost: number): void => {
-      for (const grant of grants) grant.charge(cost);
-    };
-    return {
-      kind: "granted",
-      lease: leaseOf(onSettled, onCharged, () => this.#mayNotSend(budgets) === undefined),
-    };
-  }
-
-  waitFor(budgets: readonly string[], mostCost: number = 0): Wait | undefined {
-    const nowMs = this.#clock.now();
-    const waits = budgets.map((budget) => this.#get(budget, "take a lease").waitFor(nowMs, mostCost));
-    const budget = this.#mayNotSend(budgets);
-    return (
-      longestWait(waits) ??
-      (budget === undefined
-        ? undefined
-        : { kind: "wait", untilMs: nowMs + ASK_AGAIN_MS, cause: "ledger", budget })
-    );
-  }
-
-  #mayNotSend(budgets: readonly string[]): string | undefined {
-    const right = this.#right;
-    return right && budgets.find((budget) => !right.maySend(budget));
-  }
-
-  applyAdvice(budgets: readonly string[], advice: Advice): Whose | undefined {
-    const nowMs = this.#clock.now();
-    const known = new Set(budgets.flatMap((budget) => this.#standingFor(budget)));
-    const ledgers = [...known].map((budget) => this.#get(budget, "hear of a budget"));
-    const concern = ledgers.length > 1 ? this.#concernOf(ledgers, advice, nowMs) : undefined;
-    for (const ledger of ledgers) {
-      const { name } = ledger.budget;
-      const wasUsedUp = ledger.usedUpUntilMs(nowMs) > nowMs;
-      if (concern === undefined) ledger.applyAdvice(advice, nowMs);
-      else ledger.applyConcern(concern, nowMs);
-      if (wasUsedUp || !budgets.includes(name)) this.#notify(name);
+    let reserved: Reservation[] | undefined;
+    for (const constraint of this.#parts.constraints) {
+      const reservation = constraint.reserve?.(ask);
+      if (reservation !== undefined) (reserved ??= []).push(reservation);
     }
-    return concern?.held;
+    return reserved === undefined ? this.#grant(ask) : this.#takeReserved(ask, reserved);
   }
 
-  /** A wider budget is held too, once another part of it is refused within one of its windows. */
-  #concernOf(ledgers: readonly BudgetLedger[], advice: Advice, nowMs: number): Concern {
-    const draws = ledgers.map(({ budget }) => ({
-      budget,
-      upstreams: this.#upstreamsOf.get(budget.name)?.length ?? 0,
-    }));
-    const concern = concernOf(draws, advice);
-    const refused = [...concern.held].find(([, why]) => advice.throttled && why === "most_specific");
-    if (refused === undefined) return concern;
-    const [part] = refused;
-    const others = ledgers.filter(
-      (ledger) => ledger.budget.name !== part && ledger.isRefusedElsewhere(part, nowMs),
-    );
-    return others.reduce((so, { budget }) => alsoHeld(so, budget.name, advice), concern);
-  }
-
-  /** One that left the config has none, or those to which its upstreams went. */
-  #standingFor(budget: string): readonly string[] {
-    if (this.#budgets.has(budget)) return [budget];
-    return [...(this.#heirs.get(budget) ?? [])].flatMap((heir) => this.#standingFor(heir));
-  }
-
-  resume(budget: string): boolean {
-    const ledger = this.#budgets.get(budget);
-    ledger?.resume();
-    this.#notify(budget);
-    return ledger !== undefined;
-  }
-
-  restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
+  /** What stands against such a lease now; undefined where `take` would grant it. */
+  waitFor(ask: Ask): Wait | undefined {
     const nowMs = this.#clock.now();
-    const of = (budget: string): BudgetRestraint =>
-      this.#get(budget, "ask a budget").restraint(nowMs, mostCost);
-    const [only] = budgets;
-    return budgets.length === 1 && only !== undefined ? of(only) : strictest(budgets.map(of));
+    return this.#longestWait(ask, nowMs, true) ?? this.#mayNotSend(ask, nowMs);
+  }
+
+  heldBack(ask: Ask): Wait | undefined {
+    return this.#longestWait(ask, this.#clock.now(), false);
   }
 
   isLowered(budgets: readonly string[]): boolean {
     const nowMs = this.#clock.now();
-    return budgets.some((budget) => this.#get(budget, "ask a budget").isLowered(nowMs));
+    return budgets.some((name) => {
+      const { budget } = this.#get(name);
+      return budget.rates.some((rate) => this.#capOf(budget, rate, nowMs) < capOf(rate.requests, budget));
+    });
+  }
+
+  paceGapMs(budgets: readonly string[]): number {
+    return budgets.reduce((gapMs, budget) => Math.max(gapMs, this.#get(budget).leases.gapMs), 0);
   }
 
   onChange(listener: (budget: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  state(budget: string): BudgetState | undefined {
-    return this.#budgets.get(budget)?.state(this.#clock.now());
+  changed(budget: string): void {
+    for (const listener of this.#listeners) listener(budget);
   }
 
-  record(budget: string): BudgetRecord | undefined {
-    const ledger = this.#budgets.get(budget);
-    return ledger && this.#recordOf(ledger);
+  inFlight(budget: string): number {
+    return this.#get(budget).leases.inFlight;
   }
 
+  partOf(name: string): string | undefined {
+    const known = this.#budgets.get(name);
+    // The notes of a fleet have the terms of every budget.
+    if (known === undefined || this.#parts.right !== undefined) return undefined;
+    // Until it sends by this part, the next process has to wait as this one does.
+    return known.isSamePart || known.leases.hasBegun ? partName(known.budget) : NO_PART;
+  }
+
+  /** How its rates are used at this moment; undefined for an unknown budget. */
+  ratesOf(name: string): readonly RateStatus[] | undefined {
+    const known = this.#budgets.get(name);
+    const nowMs = this.#clock.now();
+    return known?.budget.rates.map((rate) => ({
+      label: rate.label,
+      limit: rate.requests,
+      cap: this.#capOf(known.budget, rate, nowMs),
+      leases: known.leases.heldIn(rate.perMs, nowMs),
+    }));
+  }
+
+  /**
+   * A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count.
+   */
   change(config: Config): void {
-    this.#adopt(config, "added");
-    for (const budget of config.budgets) this.#notify(budget.name);
+    this.#adopt(config, false);
+    for (const budget of config.budgets) this.changed(budget.name);
   }
 
   /** By budget, for how long something of it counts, or it has to wait itself; infinite while a request is in flight. */
@@ -193,98 +151,152 @@ export class LocalLedger implements RunningLedger {
     );
   }
 
-  #adopt(config: Config, kind: BudgetStart["kind"]): void {
+  /** Whoever needs several budgets waits for the latest moment, and is told the gravest cause. */
+  #longestWait(ask: Ask, nowMs: number, alsoLeases: boolean): Wait | undefined {
+    let longest: Wait | undefined;
+    for (const name of ask.budgets) {
+      const wait = this.#waitOf(name, ask, nowMs, alsoLeases);
+      if (longest === undefined || wait === undefined) longest ??= wait;
+      else longest = longestOf(longest, wait);
+    }
+    return longest;
+  }
+
+  #waitOf(name: string, ask: Ask, nowMs: number, alsoLeases: boolean): Wait | undefined {
+    const known = this.#get(name);
+    let gravest: Wait | undefined;
+    for (const constraint of this.#parts.constraints)
+      gravest = graver(gravest, constraint.wait(name, ask, nowMs));
+    if (gravest !== undefined || !alsoLeases) return gravest;
+    const caps = known.budget.rates.map((rate) => this.#capOf(known.budget, rate, nowMs));
+    const forgottenAtMs = retiredForgottenAtMs(known, nowMs);
+    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : known.leases.freeAtMs(nowMs, caps);
+    return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget: name } : undefined;
+  }
+
+  #capOf(budget: Budget, rate: Rate, nowMs: number): number {
+    let cap = capOf(rate.requests, budget);
+    for (const constraint of this.#parts.constraints)
+      cap = constraint.capOf?.(budget.name, rate, cap, nowMs) ?? cap;
+    return cap;
+  }
+
+  #mayNotSend({ budgets }: Ask, nowMs: number): Wait | undefined {
+    const { right } = this.#parts;
+    const budget = right && budgets.find((each) => !right.maySend(each));
+    if (budget === undefined) return undefined;
+    return { kind: "wait", untilMs: nowMs + ASK_AGAIN_MS, cause: "ledger", budget };
+  }
+
+  /** What was reserved is released in the turn in which the request takes its place: both never count, and never neither. */
+  async #takeReserved(ask: Ask, reserved: readonly Reservation[]): Promise<LeaseDecision> {
+    let written: readonly boolean[] = [];
+    try {
+      written = await Promise.all(reserved.map((each) => each.written));
+    } finally {
+      for (const each of reserved) each.release();
+    }
+    // A reload may have removed it meanwhile: nobody may send on it any more.
+    const absent = ask.budgets.find((budget) => !this.#budgets.has(budget));
+    const budget = absent ?? reserved[written.indexOf(false)]?.budget;
+    if (budget !== undefined)
+      return { kind: "wait", untilMs: this.#clock.now() + SECOND_MS, cause: "ledger", budget };
+    if (!reserved.every((each) => each.holds())) return this.take(ask);
+    return this.waitFor(ask) ?? this.#grant(ask);
+  }
+
+  #grant(ask: Ask): LeaseDecision {
     const nowMs = this.#clock.now();
-    this.quotas.change(config);
-    const senders = [...config.upstreams, ...tokenRequests(config.upstreams)];
+    const leases = ask.budgets.map((name) => this.#get(name).leases);
+    for (const each of leases) each.grant(nowMs);
+    const { constraints } = this.#parts;
+    const grants: Granted[] = [];
+    for (const name of ask.budgets) for (const each of constraints) grants.push(each.grant(name, ask));
+    let [isOpen, hasEnded] = [true, false];
+    const lease: Lease = {
+      isUsable: () => this.#mayNotSend(ask, nowMs) === undefined,
+      settle: (settlement: Settlement) => {
+        if (!isOpen) return;
+        isOpen = false;
+        hasEnded = settlement === "unsent";
+        const settledMs = this.#clock.now();
+        for (const each of leases) each.settle(settlement, settledMs);
+        for (const granted of grants) granted.settle(settlement);
+        if (settlement === "unsent") for (const budget of ask.budgets) this.changed(budget);
+      },
+      ended: (poll) => {
+        if (hasEnded) return;
+        hasEnded = true;
+        for (const granted of grants) granted.ended?.(poll);
+      },
+    };
+    return { kind: "granted", lease };
+  }
+
+  #adopt(config: Config, isFirst: boolean): void {
+    const nowMs = this.#clock.now();
+    const { constraints, sendersOf, right } = this.#parts;
+    const senders = sendersOf(config.upstreams);
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
-    const former = new Map(this.#absent);
-    for (const [name, ledger] of this.#budgets) former.set(name, this.#recordOf(ledger));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
-      const kept = this.#budgets.get(budget.name);
-      const users = byBudget.get(budget.name) ?? [];
-      const needs = needsOf(users);
-      kept?.change(budget, needs, this.#longestUncountedMs, nowMs);
-      const uncountedMs = kind === "added" ? this.#longestUncountedMs : uncountedMsOf(users, [budget]);
-      const startsAtMs = kind === "first" ? this.#right?.startsAtMs(budget.name) : undefined;
-      const start = {
-        kind,
-        startsAtMs,
-        isSamePart: former.get(budget.name)?.part === partName(budget),
-        uncountedMs,
-        quotas: this.quotas,
-        needs,
-        retiredBudgets: this.#retired,
-      };
-      const ledger = kept ?? this.#add(new BudgetLedger(budget, start, nowMs));
-      this.#inherit(ledger, users, former);
+      const { name } = budget;
+      const terms = { rates: leaseRatesOf(budget), lingerMs: budget.lingerMs };
+      const kept = this.#budgets.get(name);
+      if (kept !== undefined) {
+        const isOtherPart = partName(budget) !== partName(kept.budget);
+        if (isOtherPart) kept.isSamePart = false;
+        kept.leases.change(terms, nowMs, forgottenAfterMs(terms, this.#longestUncountedMs), isOtherPart);
+        kept.budget = budget;
+        continue;
+      }
+      const isSamePart = this.#partsBefore.get(name) === partName(budget);
+      this.#partsBefore.delete(name);
+      const startsAtMs = isFirst ? right?.startsAtMs(name) : undefined;
+      const uncountedMs = uncountedMsOf(byBudget.get(name) ?? [], [budget]);
+      const coldMs =
+        startsAtMs !== undefined
+          ? Math.max(0, startsAtMs - nowMs)
+          : isFirst && isSamePart
+            ? coldStartOfBudget(budget, uncountedMs).coldMs
+            : forgottenAfterMs(terms, isFirst ? uncountedMs : this.#longestUncountedMs);
+      const leases = new Leases(terms, nowMs, coldMs);
+      this.#budgets.set(name, { budget, leases, isSamePart, retired: this.#retired });
     }
-    this.#budgetsOf = new Map(senders.map(({ name, budgets }) => [name, budgets]));
-    this.#upstreamsOf = new Map(
-      [...byBudget].map(([budget, users]) => [budget, users.map(({ name }) => name)]),
-    );
+    for (const constraint of constraints) constraint.change(config, byBudget, this);
   }
 
-  #add(ledger: BudgetLedger): BudgetLedger {
-    const { name } = ledger.budget;
-    this.#budgets.set(name, ledger);
-    this.#heirs.delete(name);
-    this.#adoptRecord(ledger, this.#absent.get(name));
-    this.#absent.delete(name);
-    return ledger;
-  }
-
-  /** What holds back the budgets that its upstreams drew on before, and do no longer, as where it is renamed. */
-  #inherit(
-    ledger: BudgetLedger,
-    users: readonly Pick<Upstream, "name" | "budgets">[],
-    former: ReadonlyMap<string, BudgetRecord>,
-  ): void {
-    const left = users.flatMap(({ name, budgets }) => {
-      const before = this.#budgetsOf.get(name) ?? [];
-      return before.includes(ledger.budget.name) ? [] : before.filter((each) => !budgets.includes(each));
-    });
-    for (const name of new Set(left)) {
-      this.#adoptRecord(ledger, former.get(name));
-      const heirs = this.#heirs.get(name) ?? new Set();
-      this.#heirs.set(name, heirs.add(ledger.budget.name));
-    }
-  }
-
-  #adoptRecord(ledger: BudgetLedger, record: BudgetRecord | undefined): void {
-    if (record !== undefined) ledger.adopt(heldOf(record, this.#moment, ledger.budget.maxPauseMs));
-  }
-
-  #recordOf(ledger: BudgetLedger): BudgetRecord {
-    // The notes of a fleet have the terms of every budget.
-    const held = this.#right === undefined ? ledger.held : { ...ledger.held, part: undefined };
-    return recordOf(held, this.#moment, this.#upstreamsOf.get(ledger.budget.name));
-  }
-
-  /** The calendar of quotas does not follow a wall clock that steps for a moment. */
-  get #moment(): Moment {
-    return { nowMs: this.#clock.now(), wallMs: this.quotas.calendar.now() };
-  }
-
-  #get(name: string, purpose: string): BudgetLedger {
-    const ledger = this.#budgets.get(name);
-    if (ledger === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
-    return ledger;
+  #get(name: string): BudgetLeases {
+    const known = this.#budgets.get(name);
+    if (known === undefined) throw new Error(`cannot ask: budget "${name}" must be in the config`);
+    return known;
   }
 
   #retire(staying: ReadonlySet<string>): void {
     const leaving = [...this.#budgets].filter(([name]) => !staying.has(name));
-    for (const [name, ledger] of leaving) {
+    for (const [name] of leaving) {
+      this.#partsBefore.set(name, this.partOf(name));
       this.#budgets.delete(name);
-      this.#absent.set(name, this.#recordOf(ledger));
     }
-    const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
-    this.#retired = retired.filter((ledger) => ledger.leases.countedByMs === Infinity);
+    const retired = [...this.#retired, ...leaving.map(([, { leases }]) => leases)];
+    this.#retired = retired.filter((leases) => leases.countedByMs === Infinity);
   }
+}
 
-  #notify(budget: string): void {
-    for (const listener of this.#listeners) listener(budget);
-  }
+function longestOf(a: Wait, b: Wait): Wait {
+  const [later, sooner] = b.untilMs > a.untilMs ? [b, a] : [a, b];
+  return { ...(graver(later, sooner) ?? later), untilMs: later.untilMs };
+}
+
+/**
+ * It is a lower bound while one of their requests is in flight: a process that was stopped does not close it in time.
+ */
+function retiredForgottenAtMs(known: BudgetLeases, nowMs: number): number {
+  if (known.retired.length === 0) return nowMs;
+  const countedByMs = Math.max(...known.retired.map((leases) => leases.countedByMs));
+  const fromMs = countedByMs === Infinity ? nowMs : countedByMs;
+  const forgottenAtMs = fromMs + forgottenAfterMs(known.leases.terms, 0);
+  if (forgottenAtMs <= nowMs) known.retired = [];
+  return forgottenAtMs;
 }

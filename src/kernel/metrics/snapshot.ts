@@ -1,6 +1,6 @@
 /** What one scrape shows. Upstreams and budgets are read one by one: the numbers of each are of one moment. */
 
-import type { BudgetState, RunningLedger } from "../budget/ledger.ts";
+import type { RateStatus } from "../budget/ledger.ts";
 import type { Config, Upstream } from "../config/config.ts";
 import type { Health } from "../poll/health.ts";
 import type { UpstreamAccounts } from "./accounts.ts";
@@ -8,8 +8,6 @@ import type { UpstreamAccounts } from "./accounts.ts";
 /** What runs while a scrape is made. A feature adds what its metrics are read from, here and below. */
 export interface Running {
   readonly config: Config;
-  /** Undefined while this process polls nothing. */
-  readonly ledger?: RunningLedger | undefined;
   /** Wall clock. */
   readonly nowMs: number;
 }
@@ -24,10 +22,9 @@ export interface UpstreamSnapshot {
   readonly stalledAtMs: number;
 }
 
-export interface BudgetSnapshot extends Omit<BudgetState, "pausedUntilMs"> {
+export interface BudgetSnapshot {
   readonly name: string;
-  /** 0 when it is not paused. */
-  readonly pausedUntilWallMs: number;
+  readonly rates: readonly RateStatus[];
 }
 
 export interface MetricsSnapshot extends Running {

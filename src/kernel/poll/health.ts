@@ -1,6 +1,6 @@
 /** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
 
-import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
+import { type PollOutcome, type SkipCause, SKIPS } from "../exchange/outcome.ts";
 
 export const HEALTH_STATES = ["unknown", "up", "degraded", "throttled", "unauthorized", "down"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];
@@ -145,8 +145,7 @@ export function looksAgainInMs(failedForMs: number): number {
 }
 
 function foldSkip(health: Health, cause: SkipCause, count: number): Health {
-  // The upstream itself asked for a pause or for yielding, so missing polls say nothing new about it.
-  if (cause === "backoff" || cause === "yield" || cause === "shutdown") return health;
+  if (SKIPS[cause].keepsHealth) return health;
   const slotsWithoutPoll = health.slotsWithoutPoll + count;
   if (slotsWithoutPoll < SLOTS_UNTIL_UNKNOWN) return { ...health, slotsWithoutPoll };
   return { ...UNKNOWN_HEALTH, slotsWithoutPoll: SLOTS_UNTIL_UNKNOWN };

@@ -4,7 +4,7 @@ import { counted } from "../exchange/json-value.ts";
 import { OK, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
 import type { Reason } from "../exchange/reasons.ts";
 import type { Fields } from "../text/field.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Asked } from "./answer.ts";
 import type { Reader } from "./reader.ts";
 
 export type Judgement = {
@@ -47,6 +47,16 @@ export function judgeAnswer(answer: Answer, { judges, remarks, readers }: Judgin
   }
   const detail = remarks.reduce((sum, remark) => sum + remark(answer, first), first.detail);
   return { ...first, detail, said };
+}
+
+/** What counts as said where nobody could read the answer of a request that was sent. */
+export function unreadBy({ readers }: Judging, asked: Asked): Fields {
+  const said: Record<string, unknown> = {};
+  for (const reader of readers) {
+    const content = reader.unread?.(asked);
+    if (content !== undefined) said[reader.name] = content;
+  }
+  return said;
 }
 
 function firstOf(judges: readonly Judge[], answer: Answer): Judgement | undefined {

@@ -1,50 +1,75 @@
-import type { Pause } from "../../features/hints/fields/advice.ts";
 import type { Observation } from "../exchange/exchange.ts";
 import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
-import type { SkipCause } from "../exchange/outcome.ts";
+import { type SkipCause, SKIPS } from "../exchange/outcome.ts";
+import type { Reason } from "../exchange/reasons.ts";
 
-/** A key that must be fetched before a poll can be sent with it. */
-export interface Token {
-  /** For a slot, before it waits for its lease. */
-  ask(waiter: TokenWaiter): TokenStanding;
-  /** Asked when the lease is there: the wait for it may have been long. */
-  isUsable(): boolean;
-  /** Tells how the poll that was sent with it last was answered; undefined where the answer does not tell, or none came. */
-  judged(accepted: boolean | undefined): void;
+/** An answer asks for it. */
+export type Pause = {
+  readonly scope: "budget" | "upstream";
+  /** It counts from the answer on. The ledger caps it. */
+  readonly forMs: number;
+  /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
+  readonly source: "retry_after" | "rate_limit" | "credit_spent";
+};
+
+/** Why a slot has no lease yet, or is not used at all; and which budget holds it back, if one does. */
+export type HeldBack = { readonly cause: SkipCause; readonly budget?: string | undefined };
+
+/** Of two reasons the graver one, and of two that are equally grave the first. */
+export function graver<A extends HeldBack>(a: A | undefined, b: A | undefined): A | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return SKIPS[b.cause].gravity > SKIPS[a.cause].gravity ? b : a;
 }
 
-export type TokenWaiter = {
+export interface Ticket {
+  /** Leaves, and tells what it has waited for. */
+  withdraw(): HeldBack;
+}
+
+export type Waiting = { readonly kind: "waiting"; readonly ticket: Ticket };
+
+/** A slot ends as a poll without an answer: nothing is sent. */
+export type Ending = {
+  readonly kind: "failed";
+  readonly reason: Reason;
+  /** For people: one line, without secrets. */
+  readonly detail: string;
+  /** Somebody who knows says so: it needs no confirmation. */
+  readonly isConfirmed: boolean;
+};
+
+export type GateWaiter = {
   /** As of a wait for a lease. Monotonic. */
   readonly dueAtMs: number;
   /** Called once, unless it withdraws: ask again. */
   readonly settled: () => void;
 };
 
-export type TokenStanding =
-  | { readonly kind: "usable" }
-  | { readonly kind: "waiting"; readonly ticket: Ticket }
-  | { readonly kind: "unavailable"; readonly failure: TokenFailure };
-
-export type TokenFailure = {
-  readonly kind: "failed";
-  /** For people: one line, without secrets. */
-  readonly detail: string;
-  /** The token endpoint itself says that it does not accept our client, or does not allow it this. */
-  readonly isRefusal: boolean;
-};
-
-/** Why a slot has no lease yet, and which budget holds it back. */
-export type WaitReason = { readonly cause: SkipCause; readonly budget: string };
-
-export interface Ticket {
-  /** Leaves, and tells what it has waited for. */
-  withdraw(): WaitReason;
+/** May its upstream be polled now, and still at the first byte? One for each upstream and config. */
+export interface Gate {
+  /**
+   * Asked at the slot, at the first byte and after the poll: so it changes nothing. `isExtra`: nobody waits for this
+   * poll, and without it nobody knows less.
+   */
+  held?(nowMs: number, isExtra: boolean): HeldBack | undefined;
+  /** What became of a slot: undefined for one that is used. */
+  decided?(cause: SkipCause | undefined): void;
+  /** Before the slot waits for its lease, so that nobody keeps one meanwhile. Undefined where it may. */
+  prepare?(waiter: GateWaiter): Waiting | Ending | undefined;
+  /** Asked when the lease is there, as the wait for it may have been long. `isAgain`: it said "again" before. */
+  atLease?(isAgain: boolean): "again" | Ending | undefined;
+  /** The poll was recorded. True where the upstream itself says that it fails. */
+  ended?(poll: Poll, recorder: Recorder): boolean;
+  /** Calls back when something holds the upstream back that did not before. */
+  onHeld?(tell: () => void): void;
+  /** The upstream is polled no more. */
+  close?(): void;
 }
 
 export interface Probe {
-  /** Undefined where no key must be fetched. */
-  readonly token?: Token | undefined;
+  /** Of a key that must be fetched. */
+  readonly gate?: Gate | undefined;
   /**
    * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
    * the socket is really closed: the lease is settled by that moment. `mayWrite` is called right before the request is

@@ -1,6 +1,6 @@
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { type Field, field, type Fields } from "../text/field.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Asked } from "./answer.ts";
 
 export type Reading = {
   readonly answer: Answer;
@@ -13,7 +13,11 @@ export type Reading = {
  * Reads what an answer says beside its judgement. What it returns is plain, bounded and without keys: it may come from
  * another thread, and is kept. Undefined for nothing.
  */
-export type Reader<Said> = Field<Said> & { read(reading: Reading): Said | undefined };
+export type Reader<Said> = Field<Said> & {
+  read(reading: Reading): Said | undefined;
+  /** Of a request that was sent, and whose answer nobody could read. */
+  unread?(asked: Asked): Said | undefined;
+};
 
 export function reader<Said>(name: string, read: (reading: Reading) => Said | undefined): Reader<Said> {
   return { ...field<Said>(name), read };

@@ -1,12 +1,10 @@
-import type { Lease, Ledger } from "../budget/ledger.ts";
-import type { Ticket, WaitReason } from "../poll/ports.ts";
+import type { Ask, Lease, Ledger } from "../budget/ledger.ts";
+import { SKIPS } from "../exchange/outcome.ts";
+import type { HeldBack, Ticket } from "../poll/ports.ts";
 import type { Clock } from "../time/clock.ts";
 
 export type Waiter = {
-  /** Each is needed. */
-  readonly budgets: readonly string[];
-  /** In billionths, what its request may cost at most. */
-  readonly mostCost: number;
+  readonly ask: Ask;
   /**
    * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
    * frequent slots would starve the others.
@@ -16,17 +14,15 @@ export type Waiter = {
   readonly endsAtPause: boolean;
   granted(lease: Lease): void;
   /** Only if the wait ends at a pause, or cannot go on. */
-  refused(reason: WaitReason): void;
+  refused(reason: HeldBack): void;
 };
 
-/** Those who wait for leases of the same budgets, at the same cost. */
+/** Those who wait for the same. */
 type Queue = {
-  readonly key: string;
-  readonly budgets: readonly string[];
-  readonly mostCost: number;
+  readonly ask: Ask;
   readonly waiters: Set<Waiter>;
   /** Why its most urgent slot has no lease yet. */
-  reason: WaitReason;
+  reason: HeldBack;
   /** No lease before this moment; undefined while the ledger is asked. */
   notBeforeMs: number | undefined;
   /** The queues that let this one go first: they look again when it must wait itself, or waits no more. */
@@ -40,9 +36,9 @@ type Queue = {
  * Slots that wait for a lease, the earliest due first: then everything that the proof accepts fits between the pace
  * gaps. In order of age, frequent slots would wait until their next one replaces them.
  *
- * Each budget has one queue, and each combination of budgets that some upstream draws on has another one, as has each
- * price: where there is no money for the dear ones, the others go on. Whoever
- * needs two budgets at once must find both of them free, so nobody who is due later may take one of them at a time
+ * Each budget has one queue, and each combination of budgets that some upstream draws on has another one, as has
+ * whatever else is asked for, such as a price: where there is no money for the dear ones, the others go on. Whoever needs
+ * two budgets at once must find both of them free, so nobody who is due later may take one of them at a time
  * that would delay him:
  *
  *      the account   ──█───────█───────░───────█      █ taken, with its pace gap; ░ free, but the next gap would
@@ -72,28 +68,26 @@ export class LeaseQueue {
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
-  /** A lease that nobody waits for, of budgets whose requests cost nothing: now, or not at all. */
-  async takeFree(budgets: readonly string[]): Promise<Lease | undefined> {
+  /** A lease that nobody waits for: now, or not at all. */
+  async takeFree(ask: Ask): Promise<Lease | undefined> {
     const isWaitedFor = (budget: string): boolean =>
       this.#byBudget
         .get(budget)
         ?.values()
         .some(({ waiters }) => waiters.size > 0) ?? false;
-    if (budgets.some(isWaitedFor)) return undefined;
-    const decision = await this.#ledger.take(budgets);
+    if (ask.budgets.some(isWaitedFor)) return undefined;
+    const decision = await this.#ledger.take(ask);
     return decision.kind === "granted" ? decision.lease : undefined;
   }
 
-  #queueOf({ budgets, mostCost }: Waiter): Queue {
-    const key = `${budgets.join(" ")} ${mostCost}`;
+  #queueOf({ ask }: Waiter): Queue {
+    const { budgets, key } = ask;
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
     const queue: Queue = {
-      key,
-      budgets,
-      mostCost,
+      ask,
       waiters: new Set(),
-      reason: { cause: "budget", budget: budgets[0] ?? "" },
+      reason: { cause: "budget", budget: budgets[0] },
       notBeforeMs: undefined,
       yielding: new Set(),
       isServed: false,
@@ -108,8 +102,9 @@ export class LeaseQueue {
   }
 
   #remove(queue: Queue): void {
-    this.#queues.delete(queue.key);
-    for (const budget of queue.budgets) {
+    const { budgets, key } = queue.ask;
+    this.#queues.delete(key);
+    for (const budget of budgets) {
       const queues = this.#byBudget.get(budget);
       queues?.delete(queue);
       if (queues?.size === 0) this.#byBudget.delete(budget);
@@ -117,7 +112,7 @@ export class LeaseQueue {
     endYielding(queue);
   }
 
-  #withdraw(queue: Queue, waiter: Waiter): WaitReason {
+  #withdraw(queue: Queue, waiter: Waiter): HeldBack {
     queue.waiters.delete(waiter);
     if (queue.waiters.size === 0) queue.wake?.abort();
     // The next slot may be less urgent than the queues that let this one go first.
@@ -149,9 +144,9 @@ export class LeaseQueue {
       return await this.#sleepUntil(queue, first.untilMs);
     }
     queue.notBeforeMs = undefined;
-    const asked = this.#ledger.take(queue.budgets, queue.mostCost);
+    const asked = this.#ledger.take(queue.ask);
     // Whoever gives up meanwhile has waited for this.
-    if (asked instanceof Promise) queue.reason = { cause: "ledger", budget: queue.budgets[0] ?? "" };
+    if (asked instanceof Promise) queue.reason = { cause: "ledger", budget: queue.ask.budgets[0] };
     // From here on a change must end the sleep, also one that comes before it begins.
     if (asked instanceof Promise || asked.kind === "wait") queue.wake ??= new AbortController();
     const decision = await asked;
@@ -164,7 +159,7 @@ export class LeaseQueue {
     // What holds back the right to send has no end that is known: nobody lets others go first for that long.
     queue.notBeforeMs = decision.cause === "ledger" ? Infinity : decision.untilMs;
     queue.reason = decision;
-    if (decision.cause === "backoff") {
+    if (SKIPS[decision.cause].isPause) {
       const atPause = [...queue.waiters].filter((waiter) => waiter.endsAtPause);
       this.#refuse(queue, atPause, decision);
     }
@@ -181,10 +176,10 @@ export class LeaseQueue {
   #firstInTheWay(
     queue: Queue,
   ): { readonly queue: Queue; readonly budget: string; readonly untilMs: number } | undefined {
-    for (const budget of queue.budgets) {
+    for (const budget of queue.ask.budgets) {
       const queues = this.#byBudget.get(budget);
       if (queues === undefined || queues.size === 1) continue;
-      const takenUntilMs = this.#clock.now() + this.#ledger.restraint([budget]).paceGapMs;
+      const takenUntilMs = this.#clock.now() + this.#ledger.paceGapMs([budget]);
       for (const other of queues) {
         if (other === queue || !isMoreUrgent(other, queue)) continue;
         const { notBeforeMs } = other;
@@ -208,7 +203,7 @@ export class LeaseQueue {
     }
   }
 
-  #refuse({ waiters }: Queue, refused: readonly Waiter[], reason: WaitReason): void {
+  #refuse({ waiters }: Queue, refused: readonly Waiter[], reason: HeldBack): void {
     for (const waiter of refused) waiters.delete(waiter);
     for (const waiter of refused) {
       try {
@@ -229,7 +224,7 @@ function endYielding(queue: Queue): void {
 function isMoreUrgent(a: Queue, b: Queue): boolean {
   const [aDueMs, bDueMs] = [mostUrgent(a.waiters)?.dueAtMs, mostUrgent(b.waiters)?.dueAtMs];
   if (aDueMs === undefined || bDueMs === undefined) return false;
-  return aDueMs < bDueMs || (aDueMs === bDueMs && a.key < b.key);
+  return aDueMs < bDueMs || (aDueMs === bDueMs && a.ask.key < b.ask.key);
 }
 
 function mostUrgent(waiters: ReadonlySet<Waiter>): Waiter | undefined {

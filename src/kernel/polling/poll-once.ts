@@ -1,28 +1,37 @@
 import type { Upstream } from "../config/config.ts";
 import type { Observation } from "../exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
-import { settlementOf, type Lease } from "../budget/ledger.ts";
-import type { Probe, TokenFailure } from "../poll/ports.ts";
+import { type Ask, settlementOf, type Lease } from "../budget/ledger.ts";
+import type { Ending, Gate, Probe } from "../poll/ports.ts";
 import type { Clock } from "../time/clock.ts";
 import { keptHeadOf } from "../exchange/kept-headers.ts";
 import { Answer } from "../poll/answer.ts";
-import { judgeAnswer, type Judging } from "../poll/judging.ts";
-import { COST, costUnread } from "../../features/money/cost.ts";
+import { judgeAnswer, type Judging, unreadBy } from "../poll/judging.ts";
 import { excerptOf } from "../exchange/excerpt.ts";
 import { outcomeOf } from "../exchange/outcome.ts";
+import type { Reason } from "../exchange/reasons.ts";
 import { slotsOf } from "../schedule/schedule.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
 
+/** What its config asks for when an upstream is opened. */
+export type Equipment = {
+  readonly ask: Ask;
+  readonly gates: readonly Gate[];
+  readonly judging: Judging;
+  /** A poll costs and does nothing, and its schedule is no calendar: one more may be sent between two slots. */
+  readonly isPolledBetweenSlots: boolean;
+};
+
+/** An upstream, and what it is polled with. A poll ends as it began, though it is changed meanwhile. */
+export type Target = Equipment & { readonly upstream: Upstream; readonly probe: Probe };
+
 export type PollOnceParts = {
   readonly clock: Clock;
-  /** Asked just before the request is written: a pause may have come, or its upstream may have left. */
-  readonly isHeldBack?: (() => boolean) | undefined;
   readonly nextPollId: () => string;
   /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
   readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
-  readonly judging: Judging;
   /** As `judge`, elsewhere: the body is large. */
   readonly judgeLarge?: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
   readonly onBug: (error: unknown) => void;
@@ -30,14 +39,15 @@ export type PollOnceParts = {
 
 /**
  * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended, or
- * it was held back, before anything was written: that says nothing about the upstream.
+ * it was held back, before anything was written: that says nothing about the upstream. `isHeldBack` is asked just before
+ * the request is written: a pause may have come, or its upstream may have left.
  */
 export async function pollOnce(
-  upstream: Upstream,
-  probe: Probe,
+  { upstream, probe, judging }: Pick<Target, "upstream" | "probe" | "judging">,
   slot: Slot,
   lease: Lease,
   parts: PollOnceParts,
+  isHeldBack: () => boolean,
   cutOff: AbortSignal,
 ): Promise<Poll | undefined> {
   const { clock } = parts;
@@ -52,19 +62,18 @@ export async function pollOnce(
     delayMs: Math.max(0, sentMs - slot.atMs),
     usualGapMs: slotsOf(upstream.schedule).usualGapMs,
   });
-  const charged = (poll: Poll): Poll => {
-    lease.charge(COST.of(poll.said)?.units ?? 0);
+  const ended = (poll: Poll): Poll => {
+    lease.ended(poll);
     return poll;
   };
   const unobserved = (detail: string): Poll => {
     const poll = unobservedPoll(times(), clock.now() - sentMs, "bug", detail);
-    const { price } = upstream;
-    return charged(price === undefined ? poll : { ...poll, said: { [COST.name]: costUnread(price) } });
+    return ended({ ...poll, said: unreadBy(judging, upstream) });
   };
 
   let wasHeldBack = false;
   const mayWrite = (): boolean => {
-    wasHeldBack = parts.isHeldBack?.() === true;
+    wasHeldBack = isHeldBack();
     return lease.isUsable() && !wasHeldBack;
   };
   let observation: Observation | undefined;
@@ -85,9 +94,9 @@ export async function pollOnce(
     const stoodStill = parts.stoodStill?.(sentMs) === true;
     const poll =
       observation.large === undefined || judgeLarge === undefined
-        ? judge(upstream, observation, times(), parts.judging)
+        ? judge(upstream, observation, times(), judging)
         : await judgeLarge(upstream, observation, times());
-    return charged(stoodStill ? asSuspended(poll) : poll);
+    return ended(stoodStill ? asSuspended(poll) : poll);
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -146,22 +155,22 @@ function asSuspended(poll: Poll): Poll {
   return { ...poll, outcome, detail, degraded: false, withinObjective: false };
 }
 
-/** A slot ends as this poll where there is no token to send it with. Nothing was sent. */
-export function withoutToken(
+/** A slot ends as this poll, and nothing was sent. */
+export function endedUnsent(
   { schedule }: Upstream,
   slot: Slot,
-  { detail }: TokenFailure,
+  { reason, detail }: Ending,
   { clock, nextPollId }: Pick<PollOnceParts, "clock" | "nextPollId">,
 ): Poll {
   const nowMs = clock.wallNow();
   const delayMs = Math.max(0, clock.now() - slot.atMs);
   const { usualGapMs } = slotsOf(schedule);
   const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
-  return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
+  return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, reason, detail);
 }
 
 /** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */
-function unobservedPoll(times: PollTimes, durationMs: number, reason: "bug" | "auth", detail: string): Poll {
+function unobservedPoll(times: PollTimes, durationMs: number, reason: Reason, detail: string): Poll {
   return {
     ...times,
     durationMs,

@@ -1,6 +1,4 @@
-import { ADVICE, type Advice } from "../../features/hints/fields/advice.ts";
 import type { Upstream } from "../config/config.ts";
-import { mostOf } from "../../features/money/price.ts";
 import {
   foldHealth,
   UNKNOWN_HEALTH,
@@ -8,83 +6,70 @@ import {
   type HealthEvent,
   type HealthFold,
 } from "../poll/health.ts";
-import type { SkipCause } from "../exchange/outcome.ts";
+import { type SkipCause, SKIPS } from "../exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
-import type { BudgetRestraint, Lease, Ledger } from "../budget/ledger.ts";
+import type { Lease, Ledger } from "../budget/ledger.ts";
 import {
-  type WaitReason,
+  type Ending,
+  graver,
+  type HeldBack,
   type Probe,
   type Recorder,
   SLOT_STARTED,
   SLOT_WAITING,
   type Ticket,
-  type TokenFailure,
 } from "../poll/ports.ts";
 import { slotsOf } from "../schedule/schedule.ts";
-import { WHY } from "../../features/hints/concern.ts";
-import { UpstreamPauses } from "../budget/pauses.ts";
-import type { Judging } from "../poll/judging.ts";
-import { lookingAgain } from "../../features/hints/requested-pause.ts";
-import { noToken } from "../../features/auth/token-answer.ts";
-import { screenSlot } from "../../features/hints/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
-import type { ResourceLimits } from "../../features/hints/resource-limits.ts";
-import { pollOnce, type PollOnceParts, type Slot, withoutToken } from "./poll-once.ts";
+import {
+  endedUnsent,
+  type Equipment,
+  pollOnce,
+  type PollOnceParts,
+  type Slot,
+  type Target,
+} from "./poll-once.ts";
 
-export type PollerParts = Omit<PollOnceParts, "isHeldBack" | "judging"> & {
-  readonly judgingOf: (upstream: Upstream) => Judging;
+/** What all pollers of a process share. */
+export type PollingParts = PollOnceParts & {
   readonly ledger: Ledger;
+  readonly equip: (upstream: Upstream) => Equipment;
+  /** So often may an upstream be looked at again between two slots, while it is down. */
+  readonly looksOf?: ((upstream: string) => number) | undefined;
+};
+
+export type PollerParts = PollingParts & {
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
   /** With which it begins: an earlier process has polled it. */
   readonly health?: Health | undefined;
-  /** Across reloads. */
-  readonly pauses?: UpstreamPauses | undefined;
-  /** So often may it be looked at again between two slots, while it is down. */
-  readonly looksOf?: (upstream: string) => number;
-  /** Without it, what an answer says of limits holds for the whole budget. */
-  readonly resourceLimits?: ResourceLimits;
 };
 
 type WaitingSlot = Slot & {
   /** Its deadline, before which no other slot of its upstream can come. Monotonic. */
   readonly dueAtMs: number;
-  /** The token that it waited for expired while it waited for its lease. */
-  readonly lostToken: boolean;
+  /** A gate asked to be prepared again when the lease was there. */
+  readonly isAgain: boolean;
 };
 
 type State =
   | { readonly kind: "idle" }
   /** After an unconfirmed failure, or while it is down: one more poll, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
-  /** For its lease; before that for a token, where it needs one. */
+  /** For its lease; before that for a gate. */
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
 
-/** Of the pauses that an answer may ask for. */
-type Bounds = Pick<BudgetRestraint, "maxPauseMs" | "blindAfterMs">;
-
-/** The upstream or a quota wants these slots to be skipped. */
-const ASKED_FOR: ReadonlySet<SkipCause> = new Set(["backoff", "yield", "quota"]);
-
 const IDLE: State = { kind: "idle" };
 
-const EXPIRED_WAITING = noToken(
-  "each expires while its poll waits for a lease; a budget of their own may help",
-);
-
-/** Polls one upstream: slot → screen → (token) → lease → probe → judge → record, never two at once. */
+/** Polls one upstream: slot → gates → lease → probe → judge → record, never two at once. */
 export class Poller {
   readonly #parts: PollerParts;
-  #upstream: Upstream;
-  #probe: Probe;
-  #judging: Judging;
+  #target: Target;
   #state: State = IDLE;
   #health: Health;
-  #yielded = 0;
   /** How often it was looked at again since the latest slot that is no confirmation. */
   #looks = 0;
-  readonly #pauses: UpstreamPauses;
   /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
   /** The latest slot that is no confirmation. Monotonic. */
@@ -94,28 +79,18 @@ export class Poller {
   readonly #cutOff = new AbortController();
 
   constructor(upstream: Upstream, probe: Probe, parts: PollerParts) {
-    this.#upstream = upstream;
-    this.#probe = probe;
     this.#parts = parts;
-    this.#judging = parts.judgingOf(upstream);
+    this.#target = this.#open(upstream, probe);
     this.#health = parts.health ?? UNKNOWN_HEALTH;
     this.#owedSinceMs = parts.clock.wallNow();
-    this.#pauses = parts.pauses ?? new UpstreamPauses(parts.clock);
-    this.#pauses.capAt(upstream.name, parts.ledger.restraint(upstream.budgets).maxPauseMs);
-    parts.resourceLimits?.join(this);
   }
 
-  get upstream(): Upstream {
-    return this.#upstream;
+  get target(): Target {
+    return this.#target;
   }
 
   get health(): Health {
     return this.#health;
-  }
-
-  /** The upstream alone pauses until then, not its budget. Monotonic; in the past if there is no pause. */
-  get pausedUntilMs(): number {
-    return this.#pauses.untilMs(this.#upstream.name);
   }
 
   /** Since then each slot is owed a poll: the last one ended, was not wanted, or the schedule was set. Wall clock. */
@@ -128,36 +103,30 @@ export class Poller {
     if (origin !== "confirm") this.#looks = 0;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1);
     const left = this.#leave();
-    if (left !== undefined) this.#skipWaiting(left);
-    const screening = screenSlot(
-      this.#parts.ledger.restraint(this.#upstream.budgets, mostOf(this.#upstream.price)),
-      this.pausedUntilMs,
-      this.#yielded,
-      this.#parts.clock.now(),
-    );
-    this.#yielded = screening.yielded;
-    if (screening.skip !== undefined)
-      return this.#skip(screening.skip, 1, undefined, this.#holderOf(screening.skip));
+    if (left !== undefined) this.#skipHeld(left, "waited");
+    const held = this.#heldBack();
+    const skipped = held && SKIPS[held.cause].isAskedFor ? held : undefined;
+    for (const gate of this.#target.gates) gate.decided?.(skipped?.cause);
+    if (skipped !== undefined) return this.#skipHeld(skipped);
     this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
 
   /** Slots that came due while the process was late or suspended. */
   missed(count: number): void {
-    if (!this.#isStopped) this.#skip(this.#isPaused() ? "backoff" : "missed", count);
+    if (!this.#isStopped) this.#skip(this.#paused()?.cause ?? "missed", count);
   }
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
-    const past = { lease: leaseWantedBy(this.#upstream), probe: this.#probe };
-    const isAnotherSchedule = upstream.schedule.expression !== this.#upstream.schedule.expression;
+    const past = this.#target;
+    const isAnotherSchedule = upstream.schedule.expression !== past.upstream.schedule.expression;
     if (isAnotherSchedule) this.#owedSinceMs = this.#parts.clock.wallNow();
-    this.#upstream = upstream;
-    this.#probe = probe;
-    this.#judging = this.#parts.judgingOf(upstream);
+    this.#target = this.#open(upstream, probe);
     const state = this.#state;
-    const isAnotherLease = leaseWantedBy(upstream) !== past.lease;
-    if (state.kind === "waiting" && (isAnotherLease || probe.token !== past.probe.token)) {
+    // A lease of other budgets, or for another price, does not cover its next request.
+    const isAnotherWay = this.#target.ask.key !== past.ask.key || probe.gate !== past.probe.gate;
+    if (state.kind === "waiting" && isAnotherWay) {
       state.ticket.withdraw();
       this.#wait(state.slot);
     }
@@ -169,7 +138,7 @@ export class Poller {
   /** No new polls. One in flight is cut off after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
-    this.#parts.resourceLimits?.leave(this);
+    for (const gate of this.#target.gates) gate.close?.();
     const state = this.#state;
     if (state.kind === "polling") {
       const isOver = new AbortController();
@@ -177,47 +146,59 @@ export class Poller {
       await state.ended;
       isOver.abort();
     } else if (this.#leave() !== undefined) this.#skip("shutdown", 1, "waited");
-    await this.#probe.close();
+    await this.#target.probe.close();
+  }
+
+  #open(upstream: Upstream, probe: Probe): Target {
+    const equipment = this.#parts.equip(upstream);
+    const gates = probe.gate === undefined ? equipment.gates : [...equipment.gates, probe.gate];
+    for (const gate of gates) gate.onHeld?.(() => this.#giveUp());
+    return { ...equipment, upstream, probe, gates };
+  }
+
+  /** A gate holds it back since just now. */
+  #giveUp(): void {
+    if (this.#state.kind === "polling" || this.#state.kind === "idle") return;
+    const paused = this.#paused();
+    if (paused === undefined) return;
+    if (this.#leave() !== undefined) this.#skip(paused.cause, 1, "waited");
+    this.#fold({ kind: "paused" });
   }
 
   /** Waits for nothing any more. Returns why a slot that waited had no lease yet. */
-  #leave(): WaitReason | undefined {
+  #leave(): HeldBack | undefined {
     const state = this.#state;
     this.#state = IDLE;
     if (state.kind === "confirming") state.cancel.abort();
     return state.kind === "waiting" ? state.ticket.withdraw() : undefined;
   }
 
-  /** The way of a slot to its poll, step by step: a token where one is needed, a lease, then the poll. */
+  /** The way of a slot to its poll, step by step: gates that must be prepared, a lease, then the poll. */
   #wait({ origin, atMs }: Slot): void {
     if (origin !== "confirm") this.#scheduledAtMs = atMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
     this.#wantedSinceMs ??= this.#scheduledAtMs ?? atMs;
-    const dueAtMs = this.#wantedSinceMs + slotsOf(this.#upstream.schedule).shortestGapMs;
-    this.#waitForToken({ origin, atMs, dueAtMs, lostToken: false });
+    const dueAtMs = this.#wantedSinceMs + slotsOf(this.#target.upstream.schedule).shortestGapMs;
+    this.#prepare({ origin, atMs, dueAtMs, isAgain: false });
   }
 
-  /** Before the lease, so that nobody keeps one meanwhile: the token's own request needs one too. */
-  #waitForToken(slot: WaitingSlot): void {
-    const { token } = this.#probe;
-    if (token === undefined) return this.#waitForLease(slot);
-    const askAgain = (): void => this.#waitForToken(slot);
-    const standing = token.ask({ dueAtMs: slot.dueAtMs, settled: askAgain });
-    if (standing.kind === "waiting") this.#state = { kind: "waiting", slot, ticket: standing.ticket };
-    else if (standing.kind === "usable") this.#waitForLease(slot);
-    else this.#endWithoutToken(slot, standing.failure);
-  }
-
-  #waitForLease(slot: WaitingSlot): void {
+  #prepare(slot: WaitingSlot): void {
+    for (const gate of this.#target.gates) {
+      if (gate.prepare === undefined) continue;
+      const prepared = gate.prepare({ dueAtMs: slot.dueAtMs, settled: () => this.#prepare(slot) });
+      if (prepared?.kind === "failed") return this.#endWithout(slot, prepared);
+      if (prepared === undefined) continue;
+      this.#state = { kind: "waiting", slot, ticket: prepared.ticket };
+      return;
+    }
     const ticket = this.#parts.queue.enter({
-      budgets: this.#upstream.budgets,
-      mostCost: mostOf(this.#upstream.price),
+      ask: this.#target.ask,
       dueAtMs: slot.dueAtMs,
       endsAtPause: slot.origin === "confirm",
       granted: (lease) => this.#useLease(slot, lease),
       refused: (reason) => {
         this.#state = IDLE;
-        this.#skipWaiting(reason);
+        this.#skipHeld(reason, "waited");
         this.#fold({ kind: "paused" });
       },
     });
@@ -225,42 +206,40 @@ export class Poller {
   }
 
   #useLease(slot: WaitingSlot, lease: Lease): void {
-    if (this.#probe.token?.isUsable() !== false) return this.#begin(slot, lease);
+    const stop = this.#stopAtLease(slot.isAgain);
+    if (stop === undefined) return this.#begin(slot, lease);
     lease.settle("unsent");
-    // A second time only: a pace that is slower than tokens expire would go on like this for ever.
-    if (slot.lostToken) this.#endWithoutToken(slot, EXPIRED_WAITING);
-    else this.#waitForToken({ ...slot, lostToken: true });
+    if (stop === "again") this.#prepare({ ...slot, isAgain: true });
+    else this.#endWithout(slot, stop);
   }
 
-  #endWithoutToken(slot: Slot, failure: TokenFailure): void {
+  #stopAtLease(isAgain: boolean): "again" | Ending | undefined {
+    for (const gate of this.#target.gates) {
+      const stop = gate.atLease?.(isAgain);
+      if (stop !== undefined) return stop;
+    }
+    return undefined;
+  }
+
+  #endWithout(slot: Slot, ending: Ending): void {
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
-    const upstream = this.#upstream;
-    const bounds = this.#parts.ledger.restraint(upstream.budgets);
-    this.#finish(upstream, withoutToken(upstream, slot, failure, this.#parts), failure.isRefusal, bounds);
+    const target = this.#target;
+    this.#finish(target, endedUnsent(target.upstream, slot, ending, this.#parts), ending.isConfirmed);
   }
 
   #begin(slot: Slot, lease: Lease): void {
-    const upstream = this.#upstream;
-    // While they are there: the answer may come after its budgets have left the config.
-    const bounds = this.#parts.ledger.restraint(upstream.budgets);
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
-    this.#state = { kind: "polling", ended: this.#poll(upstream, slot, lease, bounds) };
+    this.#state = { kind: "polling", ended: this.#poll(this.#target, slot, lease) };
   }
 
-  async #poll(upstream: Upstream, slot: Slot, lease: Lease, bounds: Bounds): Promise<void> {
+  async #poll(target: Target, slot: Slot, lease: Lease): Promise<void> {
     try {
-      const probe = this.#probe;
-      const isHeldBack = (): boolean => this.#isStopped || this.#isPaused();
-      const parts = { ...this.#parts, isHeldBack, judging: this.#judging };
-      const poll = await pollOnce(upstream, probe, slot, lease, parts, this.#cutOff.signal);
-      if (poll === undefined) return this.#endUnsent();
-      const { reason } = poll.outcome;
-      probe.token?.judged(isTokenAccepted(poll));
-      const { scope, forMs = 0 } = ADVICE.of(poll.said)?.pause ?? {};
-      const isConfirmed = scope === "upstream" && forMs > 0 && reason === "server_error";
-      this.#finish(upstream, poll, isConfirmed, bounds);
+      const isHeldBack = (): boolean => this.#isStopped || this.#paused() !== undefined;
+      const poll = await pollOnce(target, slot, lease, this.#parts, isHeldBack, this.#cutOff.signal);
+      if (poll === undefined) this.#endUnsent();
+      else this.#finish(target, poll, false);
     } catch (error) {
       this.#parts.onBug(error);
     }
@@ -269,23 +248,20 @@ export class Poller {
   /** As if nobody had held it at that moment. */
   #endUnsent(): void {
     this.#state = IDLE;
-    const cause = this.#isStopped ? "shutdown" : this.#isPaused() ? "backoff" : "missed";
-    this.#skip(cause, 1, "started");
+    const paused = this.#isStopped ? undefined : this.#paused();
+    this.#skip(this.#isStopped ? "shutdown" : (paused?.cause ?? "missed"), 1, "started");
     // What failed before a pause is not confirmed by what fails after it.
-    if (cause === "backoff") this.#fold({ kind: "paused" });
+    if (paused !== undefined) this.#fold({ kind: "paused" });
   }
 
-  #finish(upstream: Upstream, poll: Poll, isConfirmed: boolean, { maxPauseMs, blindAfterMs }: Bounds): void {
+  /** Gates hear of it also once it is stopped: what they are asked for may outlive it. */
+  #finish(target: Target, poll: Poll, isKnown: boolean): void {
+    const { clock, ledger, recorder } = this.#parts;
     this.#state = IDLE;
-    this.#owedSinceMs = this.#parts.clock.wallNow();
-    this.#parts.recorder.record({ kind: "polled", poll });
-    const advice = ADVICE.of(poll.said);
-    if (advice !== undefined) {
-      const bounded = lookingAgain(advice, blindAfterMs);
-      const shared = this.#parts.resourceLimits?.share(upstream, bounded) ?? bounded;
-      this.#applyAdvice(upstream.budgets, shared, maxPauseMs);
-    }
-    const { clock, ledger } = this.#parts;
+    this.#owedSinceMs = clock.wallNow();
+    recorder.record({ kind: "polled", poll });
+    let isConfirmed = isKnown;
+    for (const gate of target.gates) if (gate.ended?.(poll, recorder) === true) isConfirmed = true;
     const endedMs = clock.now();
     const sentMs = endedMs - poll.durationMs;
     const { outcome, degraded: isDegraded } = poll;
@@ -295,35 +271,10 @@ export class Poller {
     );
     // Whoever refused us and said when is not asked before: the first slot after that confirms.
     const furtherInMs = confirmsInMs ?? looksAgainInMs;
-    if (furtherInMs === undefined || this.#isStopped || this.#isPaused()) return;
-    const afterMs = Math.max(ledger.restraint(this.#upstream.budgets).paceGapMs, furtherInMs);
+    if (furtherInMs === undefined || this.#isStopped || this.#paused() !== undefined) return;
+    const afterMs = Math.max(ledger.paceGapMs(this.#target.ask.budgets), furtherInMs);
     if (confirmsInMs === undefined) void this.#lookAgain(afterMs).catch(this.#parts.onBug);
     else void this.#confirm(afterMs);
-  }
-
-  /** Also once it is stopped: the upstream may come back, or be polled by another process, before the pause is over. */
-  #applyAdvice(budgets: readonly string[], advice: Advice, maxPauseMs: number): void {
-    const { ledger, recorder } = this.#parts;
-    const whose = ledger.applyAdvice(budgets, advice);
-    const { pause } = advice;
-    if (pause === undefined || pause.forMs <= 0) return;
-    const requested = { kind: "pause_requested", pause, maxPauseMs } as const;
-    if (whose === undefined) recorder.record({ ...requested, budgets });
-    else {
-      const because = [...new Set(whose.values())].map((why) => WHY[why]).join("; ");
-      recorder.record({ ...requested, budgets: [...whose.keys()], because });
-    }
-    if (pause.scope === "upstream")
-      this.#pauses.pause(this.#upstream.name, Math.min(pause.forMs, maxPauseMs));
-  }
-
-  /** Another upstream was told that a limit is spent that is also this one's. */
-  pause(forMs: number): void {
-    const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
-    this.#pauses.pause(this.#upstream.name, Math.min(forMs, maxPauseMs));
-    if (this.#state.kind === "polling" || this.#state.kind === "idle") return;
-    if (this.#leave() !== undefined) this.#skip("backoff", 1, "waited");
-    this.#fold({ kind: "paused" });
   }
 
   async #confirm(afterMs: number): Promise<void> {
@@ -333,26 +284,26 @@ export class Poller {
     await clock.sleep(afterMs, cancel.signal);
     if (cancel.signal.aborted) return;
     this.#state = IDLE;
-    if (this.#isPaused()) this.#fold({ kind: "paused" });
-    else this.slot("confirm", clock.now());
+    if (this.#paused() === undefined) this.slot("confirm", clock.now());
+    else this.#fold({ kind: "paused" });
   }
 
   /** While it is down, with what nobody else waits for: where there is no room for a look, it is none, and no slot. */
   async #lookAgain(afterMs: number): Promise<void> {
     const { clock, ledger, queue, recorder, looksOf } = this.#parts;
-    if (this.#looks >= (looksOf?.(this.#upstream.name) ?? 0)) return;
+    if (this.#looks >= (looksOf?.(this.#target.upstream.name) ?? 0)) return;
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
     for (;;) {
       await clock.sleep(afterMs, cancel.signal);
       if (cancel.signal.aborted) return;
-      const { budgets, schedule, timeoutMs } = this.#upstream;
-      const nextSlotMs = (this.#scheduledAtMs ?? Number.NEGATIVE_INFINITY) + schedule.longestGapMs;
-      const { isYielding, isQuotaSpent } = ledger.restraint(budgets);
-      const isHeldBack = this.#isPaused() || isYielding || isQuotaSpent || ledger.isLowered(budgets);
-      const isLate = clock.now() + timeoutMs >= nextSlotMs;
-      if (isLate || isHeldBack) break;
-      const lease = this.#probe.token?.isUsable() === false ? undefined : await queue.takeFree(budgets);
+      const { upstream, ask } = this.#target;
+      const nextSlotMs = (this.#scheduledAtMs ?? Number.NEGATIVE_INFINITY) + upstream.schedule.longestGapMs;
+      const isLate = clock.now() + upstream.timeoutMs >= nextSlotMs;
+      const held = this.#heldBack(true);
+      const isUnwanted = held !== undefined && SKIPS[held.cause].isAskedFor;
+      if (isLate || isUnwanted || ledger.isLowered(ask.budgets)) break;
+      const lease = this.#stopAtLease(false) === undefined ? await queue.takeFree(ask) : undefined;
       if (lease === undefined) continue;
       if (cancel.signal.aborted) return lease.settle("unsent");
       this.#looks += 1;
@@ -363,29 +314,27 @@ export class Poller {
   }
 
   /** Not to be asked of one that is stopped: it may be on budgets that nobody knows any more. */
-  #isPaused(): boolean {
+  #heldBack(isExtra = false): HeldBack | undefined {
     const { ledger, clock } = this.#parts;
-    const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
-    return Math.max(pausedUntilMs, this.pausedUntilMs) > clock.now();
+    const { ask, gates } = this.#target;
+    let held: HeldBack | undefined = ledger.heldBack(ask);
+    if (gates.length === 0) return held;
+    const nowMs = clock.now();
+    for (const gate of gates) held = graver(held, gate.held?.(nowMs, isExtra));
+    return held;
   }
 
-  #skipWaiting({ cause, budget }: WaitReason): void {
-    this.#skip(cause, 1, "waited", this.#upstream.budgets.length === 1 ? undefined : budget);
+  #paused(): HeldBack | undefined {
+    const held = this.#heldBack();
+    return held !== undefined && SKIPS[held.cause].isPause ? held : undefined;
   }
 
-  /** Finds which of several budgets holds a slot back; undefined if there is one only, or none of them does. */
-  #holderOf(cause: SkipCause): string | undefined {
-    const { budgets, price } = this.#upstream;
-    if (budgets.length === 1) return undefined;
-    const nowMs = this.#parts.clock.now();
-    return budgets.find((budget) => {
-      const restraint = this.#parts.ledger.restraint([budget], mostOf(price));
-      return screenSlot(restraint, Number.NEGATIVE_INFINITY, 0, nowMs).skip === cause;
-    });
+  #skipHeld({ cause, budget }: HeldBack, had?: "waited"): void {
+    this.#skip(cause, 1, had, this.#target.ask.budgets.length === 1 ? undefined : budget);
   }
 
   #skip(cause: SkipCause, count: number, had?: "waited" | "started", budget?: string): void {
-    if (ASKED_FOR.has(cause)) this.#owedSinceMs = this.#parts.clock.wallNow();
+    if (SKIPS[cause].isAskedFor) this.#owedSinceMs = this.#parts.clock.wallNow();
     this.#parts.recorder.record({ kind: "slots_skipped", cause, count, had, budget });
     this.#fold({ kind: "skipped", cause, count });
   }
@@ -393,7 +342,7 @@ export class Poller {
   /** Returns when a further poll is wanted. */
   #fold(event: HealthEvent, poll?: Poll): HealthFold {
     const from = this.#health.state;
-    const { confirm: polls, confirmOverMs: overMs } = this.#upstream;
+    const { confirm: polls, confirmOverMs: overMs } = this.#target.upstream;
     const fold = foldHealth(this.#health, event, { polls, overMs });
     const { health } = fold;
     this.#health = health;
@@ -408,15 +357,4 @@ export class Poller {
     }
     return fold;
   }
-}
-
-/** Undefined where the answer does not tell: who is overloaded, throttles us or is a wall may not have looked at it. */
-function isTokenAccepted({ outcome: { kind, reason } }: Poll): boolean | undefined {
-  if (reason === "unauthorized") return false;
-  return kind === "ok" || reason === "assertion" ? true : undefined;
-}
-
-/** A lease of other budgets, or for another cost, does not cover its next request. */
-function leaseWantedBy({ budgets, price }: Upstream): string {
-  return `${budgets.join(" ")} ${mostOf(price)}`;
 }

@@ -1,20 +1,15 @@
 import type { Config, Upstream } from "../config/config.ts";
-import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
 import { UNKNOWN_HEALTH, type Health } from "../poll/health.ts";
 import type { Triggers } from "../schedule/triggers.ts";
 import type { Probe, Recorder } from "../poll/ports.ts";
 import { LeaseQueue } from "./lease-queue.ts";
-import { Poller, type PollerParts } from "./poller.ts";
-import { ResourceLimits } from "../../features/hints/resource-limits.ts";
+import { Poller, type PollingParts } from "./poller.ts";
 import { Timetable } from "./timetable.ts";
 
 /** On shutdown, polls in flight get at most this long. */
 const DRAIN_AT_MOST_MS = 10_000;
 
-export type SupervisorParts = Omit<
-  PollerParts,
-  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits"
-> & {
+export type SupervisorParts = PollingParts & {
   readonly triggers: Triggers;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
@@ -25,8 +20,6 @@ export type SupervisorParts = Omit<
 /** Wall clock. */
 export type Condition = {
   readonly health: Health;
-  /** 0 if the upstream itself is not paused; its budget may be. */
-  readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
 };
 
@@ -38,7 +31,6 @@ export class Supervisor {
   readonly #timetable: Timetable;
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
-  readonly #resourceLimits = new ResourceLimits();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -53,7 +45,7 @@ export class Supervisor {
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     for (const [name, poller] of this.#pollers) {
-      if (!names.has(name)) void this.#remove(poller, graceOf(poller.upstream));
+      if (!names.has(name)) void this.#remove(poller, graceOf(poller));
     }
     const added: Poller[] = [];
     for (const upstream of config.upstreams) {
@@ -66,7 +58,7 @@ export class Supervisor {
     this.#timetable.set(config.upstreams);
     // A new one is polled before its first slot. The pace of their budgets spreads them.
     for (const poller of added)
-      if (mayBePolledBetweenSlots(poller.upstream)) poller.slot("first", this.#parts.clock.now());
+      if (poller.target.isPolledBetweenSlots) poller.slot("first", this.#parts.clock.now());
   }
 
   healthOf(upstream: string): Health {
@@ -78,11 +70,8 @@ export class Supervisor {
   }
 
   conditionOf(upstream: Upstream): Condition {
-    const poller = this.#pollers.get(upstream.name);
-    const pauseMs = (poller?.pausedUntilMs ?? 0) - this.#parts.clock.now();
     return {
       health: this.healthOf(upstream.name),
-      pausedUntilMs: pauseMs > 0 ? this.#parts.clock.wallNow() + pauseMs : 0,
       nextSlotAtMs: this.#timetable.nextSlotAtMs(upstream.name, upstream.schedule),
     };
   }
@@ -90,7 +79,7 @@ export class Supervisor {
   async drain(): Promise<void> {
     this.#timetable.stop();
     const pollers = [...this.#pollers.values()];
-    await Promise.all(pollers.map((poller) => poller.stop(graceOf(poller.upstream))));
+    await Promise.all(pollers.map((poller) => poller.stop(graceOf(poller))));
     await Promise.all(this.#leaving);
   }
 
@@ -101,14 +90,13 @@ export class Supervisor {
       queue: this.queue,
       recorder: this.#parts.recorderOf(upstream),
       health: this.#parts.healthOf?.(upstream.name),
-      resourceLimits: this.#resourceLimits,
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
   }
 
   #remove(poller: Poller, graceMs: number): Promise<void> {
-    this.#pollers.delete(poller.upstream.name);
+    this.#pollers.delete(poller.target.upstream.name);
     return this.#leave(poller.stop(graceMs));
   }
 
@@ -119,6 +107,6 @@ export class Supervisor {
   }
 }
 
-function graceOf(upstream: Upstream): number {
-  return Math.min(upstream.timeoutMs, DRAIN_AT_MOST_MS);
+function graceOf({ target }: Poller): number {
+  return Math.min(target.upstream.timeoutMs, DRAIN_AT_MOST_MS);
 }

@@ -1,11 +1,10 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { opened } from "../../support/opened.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openProbe } from "../../../src/transport/probe.ts";
 import type { Rate } from "../../../src/kernel/config/config.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
@@ -66,13 +65,12 @@ export async function saturate(
   });
   const bugs: unknown[] = [];
   const onBug = (error: unknown): void => void bugs.push(error);
-  const ledger = new LocalLedger(config, systemClock);
-  const queue = new LeaseQueue(ledger, systemClock, onBug);
+  const ledger = new TestLedger(config, systemClock);
+  const queue = new LeaseQueue(ledger.inner, systemClock, onBug);
   const parts = {
     clock: systemClock,
-    ledger,
+    ...ledger.polling,
     queue,
-    judgingOf,
     nextPollId: () => "poll",
     onBug,
   };

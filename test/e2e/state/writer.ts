@@ -1,10 +1,8 @@
 import { opened } from "../../support/opened.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
-import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import { quotasIn } from "../../../src/features/quota/quota.ts";
-import { Quotas } from "../../../src/features/quota/quotas.ts";
 import { History } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import { sampleBudget, sampleConfig, samplePoll } from "../../support/samples.ts";
@@ -28,9 +26,8 @@ const config = sampleConfig({
   budgets: [sampleBudget({ name: "api", share: 0.5, rates, lingerMs: 0, quota })],
   upstreams: [],
 });
-const quotas = new Quotas(systemClock, quotasIn([store]));
-const inner = new LocalLedger(config, systemClock, quotas);
-const ledger = new JournaledLedger(inner, [store], systemClock);
+const ledger = new TestLedger(config, systemClock, { quotas: quotasIn([store]), homes: [store] });
+const { quotas } = ledger;
 store.readAfterTrouble(() => quotas.notes);
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
@@ -42,7 +39,7 @@ let asking = Promise.resolve();
 setInterval(() => void (asking = asking.then(poll)), 5);
 
 async function poll(): Promise<void> {
-  const decision = await ledger.take(["api"]);
+  const decision = await ledger.ask(["api"]);
   if (decision.kind === "wait") return;
   polls += 1;
   process.stdout.write(`sent ${polls}\n`);

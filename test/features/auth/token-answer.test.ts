@@ -90,7 +90,7 @@ test.each([
   ],
 ])("%s is no token, and a refusal only where it says so", (_, status, body, says, isRefusal) => {
   const detail = `no access token: the token endpoint ${says}`;
-  expect(said(status, body)).toEqual({ kind: "failed", detail, isRefusal });
+  expect(said(status, body)).toEqual({ kind: "failed", reason: "auth", detail, isConfirmed: isRefusal });
 });
 
 test("an answer that broke off is told as what broke it", () => {
@@ -98,8 +98,9 @@ test("an answer that broke off is told as what broke it", () => {
   const broken = { kind: "broken", fault: "timeout", detail: "timed out after 10 ms", sent: true } as const;
   expect(readTokenAnswer({ ...broken, head }, String)).toEqual({
     kind: "failed",
+    reason: "auth",
     detail: "no access token: timed out after 10 ms, after it had answered 200",
-    isRefusal: false,
+    isConfirmed: false,
   });
   expect(readTokenAnswer({ ...broken, head: undefined }, String)).toMatchObject({
     detail: "no access token: timed out after 10 ms",

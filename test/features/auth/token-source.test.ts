@@ -1,10 +1,9 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Budget, Upstream } from "../../../src/kernel/config/config.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { askOf, TestLedger } from "../../support/test-ledger.ts";
 import type { Exchange, Observation } from "../../../src/kernel/exchange/exchange.ts";
-import type { Probe } from "../../../src/kernel/poll/ports.ts";
+import type { Gate, Probe } from "../../../src/kernel/poll/ports.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
 import { TokenSource, type UpstreamToken } from "../../../src/features/auth/token-source.ts";
@@ -23,16 +22,18 @@ import { VirtualClock } from "../../support/virtual/clock.ts";
 
 /** A probe that sends the token it finds, and tells which. */
 class TokenProbe implements Probe {
-  readonly token: UpstreamToken;
+  readonly gate: Gate;
   readonly sent: string[] = [];
   readonly #fake: FakeProbe;
+  readonly #token: UpstreamToken;
 
   constructor(
     token: UpstreamToken,
     clock: VirtualClock,
     answer: (token: string, turn: number) => Observation,
   ) {
-    this.token = token;
+    this.gate = token.gate;
+    this.#token = token;
     this.#fake = new FakeProbe(clock, (turn) => answer(this.sent.at(-1) ?? "", turn));
   }
 
@@ -41,7 +42,7 @@ class TokenProbe implements Probe {
   }
 
   poll(signal: AbortSignal): Promise<Observation> {
-    this.sent.push(this.token.read());
+    this.sent.push(this.#token.read());
     return this.#fake.poll(signal);
   }
 
@@ -79,7 +80,7 @@ class World {
   readonly warnings: object[] = [];
   readonly bugs: unknown[] = [];
   readonly endpoint: FakeProbe;
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
   readonly queue: LeaseQueue;
   readonly source: TokenSource;
   readonly #budgets: readonly string[];
@@ -92,8 +93,8 @@ class World {
     random: () => number = () => 1,
   ) {
     this.endpoint = new FakeProbe(this.clock, endpoint);
-    this.ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), this.clock);
-    this.queue = new LeaseQueue(this.ledger, this.clock, this.onBug);
+    this.ledger = new TestLedger(sampleConfig({ budgets, upstreams: [] }), this.clock);
+    this.queue = new LeaseQueue(this.ledger.inner, this.clock, this.onBug);
     this.#budgets = budgets.slice(-1).map(({ name }) => name);
     this.#random = random;
     this.source = this.openSource(this.endpoint);
@@ -104,9 +105,9 @@ class World {
     const mute = (): void => {};
     return new TokenSource({
       clock: this.clock,
-      ledger: this.ledger,
+      hints: this.ledger.hints,
       queue: this.queue,
-      budgets: this.#budgets,
+      ask: askOf(this.#budgets),
       probe: endpoint,
       secret: () => this.secret,
       learn: (token) => this.learned.push(token),
@@ -127,7 +128,7 @@ class World {
     const probe = new TokenProbe(source.forUpstream(), this.clock, answer);
     const recorder = new StoryRecorder();
     const { clock, ledger, queue, onBug } = this;
-    const parts = { clock, ledger, queue, recorder, judgingOf, onBug };
+    const parts = { clock, ...ledger.polling, queue, recorder, onBug };
     const nextPollId = (): string => `p${(this.#polls += 1)}`;
     return { poller: new Poller(sampleUpstream(changes), probe, { ...parts, nextPollId }), recorder, probe };
   }
@@ -177,7 +178,7 @@ test("each token request takes a lease of its budget", async () => {
   const { poller } = world.watch();
   poller.slot("schedule", world.clock.now());
   await world.clock.advance(5_000);
-  expect(world.ledger.state("api")?.rates[0]?.leases).toBe(2);
+  expect(world.ledger.inner.ratesOf("api")?.[0]?.leases).toBe(2);
 });
 
 test("with a budget of its own, a token request leaves the upstream's alone", async () => {
@@ -185,8 +186,8 @@ test("with a budget of its own, a token request leaves the upstream's alone", as
   const { poller } = world.watch();
   poller.slot("schedule", world.clock.now());
   await world.clock.advance(5_000);
-  expect(world.ledger.state("api")?.rates[0]?.leases).toBe(1);
-  expect(world.ledger.state("login")?.rates[0]?.leases).toBe(1);
+  expect(world.ledger.inner.ratesOf("api")?.[0]?.leases).toBe(1);
+  expect(world.ledger.inner.ratesOf("login")?.[0]?.leases).toBe(1);
 });
 
 test("upstreams that need the same token at the same moment share one request", async () => {
@@ -323,7 +324,9 @@ test("one that waits for a token and leaves does not take the request of the oth
   const world = await new World(granting(3_600)).begin();
   const settled: string[] = [];
   const [first] = ["first", "second"].map((name) =>
-    world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => void settled.push(name) }),
+    world.source
+      .forUpstream()
+      .gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => void settled.push(name) }),
   );
   if (first?.kind !== "waiting") throw new Error("it waits for its token");
   first.ticket.withdraw();
@@ -340,7 +343,7 @@ test("a token request is as urgent as the most urgent of those that wait for it"
   world.ledger.take([sampleBudget().name]);
   const nowMs = world.clock.now();
   const ask = (source: TokenSource, inMs: number): void =>
-    void source.forUpstream().ask({ dueAtMs: nowMs + inMs, settled: () => {} });
+    void source.forUpstream().gate.prepare?.({ dueAtMs: nowMs + inMs, settled: () => {} });
   ask(world.source, 100_000);
   ask(other, 50_000);
   ask(world.source, 1_000);
@@ -350,11 +353,11 @@ test("a token request is as urgent as the most urgent of those that wait for it"
 
 test("after a failure, a slot shortly before the next request does not wait for it", async () => {
   const world = await new World(busy).begin();
-  const ask = (): string =>
-    world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => {} }).kind;
+  const ask = (): string | undefined =>
+    world.source.forUpstream().gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => {} })?.kind;
   expect(ask()).toBe("waiting");
   await world.clock.advance(55_000);
-  expect(ask()).toBe("unavailable");
+  expect(ask()).toBe("failed");
   await world.clock.advance(10_000);
   expect(ask()).toBe("waiting");
 });
@@ -362,8 +365,8 @@ test("after a failure, a slot shortly before the next request does not wait for 
 test("once it is closed, nothing is fetched any more", async () => {
   const world = await new World(granting(3_600)).begin();
   await world.source.close();
-  const asked = world.source.forUpstream().ask({ dueAtMs: world.clock.now(), settled: () => {} });
-  expect(asked.kind).toBe("unavailable");
+  const asked = world.source.forUpstream().gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => {} });
+  expect(asked?.kind).toBe("failed");
   await world.clock.advance(120_000);
   expect(world.endpoint.sentAtMs).toEqual([]);
 });
@@ -441,7 +444,7 @@ test("a 429 with Retry-After pauses the budget of the token", async () => {
   ]);
   const [first = 0, second = 0] = world.endpoint.sentAtMs;
   expect(second - first).toBeGreaterThanOrEqual(90_000);
-  expect(world.ledger.state("api")?.rates[0]?.cap).toBe(60);
+  expect(world.ledger.inner.ratesOf("api")?.[0]?.cap).toBe(60);
 });
 
 test("a 503 with Retry-After is not asked again before", async () => {
@@ -574,7 +577,7 @@ test("shutdown while a token is fetched ends at once, and every lease is settled
   expect(world.endpoint.isClosed).toBe(true);
   expect(world.warnings).toEqual([]);
   await world.clock.advance(61_000);
-  expect(world.ledger.state("api")?.rates[0]?.leases).toBe(0);
+  expect(world.ledger.inner.ratesOf("api")?.[0]?.leases).toBe(0);
 });
 
 /** Takes its time to connect, and then asks whether it may still write. */
@@ -606,7 +609,7 @@ test("a token request that still connects when a pause comes is sent after it, a
   watched.poller.slot("schedule", world.clock.now());
   await world.clock.advance(2_000);
   const pausedUntilMs = world.clock.now() + 20_000;
-  world.ledger.applyAdvice(
+  world.ledger.hints.heard(
     ["api"],
     sampleAdvice({ pause: { scope: "budget", forMs: 20_000, source: "retry_after" } }),
   );

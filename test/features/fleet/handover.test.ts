@@ -9,7 +9,7 @@ import {
   rememberedIn,
   toldNote,
 } from "../../../src/features/notify/plan/transitions.ts";
-import { PAUSES } from "../../../src/kernel/budget/pauses.ts";
+import { PAUSES } from "../../../src/features/hints/pauses.ts";
 import { type Left, type Note, notesOf } from "../../../src/kernel/text/notes.ts";
 
 const NOW_MS = 1_790_000_000_000;

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import type { Advice } from "../../../src/features/hints/fields/advice.ts";
 import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
-import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import { PAUSES, UpstreamPauses } from "../../../src/kernel/budget/pauses.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
+import { PAUSES, UpstreamPauses } from "../../../src/features/hints/pauses.ts";
 import {
   type BudgetRecord,
   HELD,
@@ -14,7 +13,7 @@ import {
   NOTHING_HELD,
   recordOf,
 } from "../../../src/features/hints/record.ts";
-import { Restraint } from "../../../src/features/hints/restraint.ts";
+import { BudgetHints } from "../../../src/features/hints/budget-hints.ts";
 import type { Budget } from "../../../src/kernel/config/config.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
@@ -48,20 +47,20 @@ function configOf(...names: readonly string[]): ReturnType<typeof sampleConfig> 
   return sampleConfig({ budgets, upstreams: [sampleUpstream({ name: "email", budgets: names })] });
 }
 
-function life(file: File, clock: VirtualClock, ...names: readonly string[]): JournaledLedger {
-  const inner = new LocalLedger(configOf(...names), clock, undefined, file.records);
+function life(file: File, clock: VirtualClock, ...names: readonly string[]): TestLedger {
+  const ledger = new TestLedger(configOf(...names), clock, { budgets: file.records, homes: [file] });
   clock.stall(2 * MINUTE_MS);
-  return new JournaledLedger(inner, [file], clock);
+  return ledger;
 }
 
 describe("after a restart", () => {
   test("a pause goes on until it would have ended", async () => {
     const file = new File();
     const clock = new VirtualClock();
-    life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    life(file, clock, "api").hints.heard(["api"], pauseFor(5 * MINUTE_MS));
     await settle();
     const next = life(file, clock, "api");
-    expect(next.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
+    expect(next.hints.pausedUntilMs(["api"]) - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
     expect(next.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
   });
 
@@ -70,36 +69,36 @@ describe("after a restart", () => {
     const clock = new VirtualClock();
     const refusal = sampleAdvice({ throttled: true });
     const first = life(file, clock, "api");
-    first.applyAdvice(["api"], refusal);
+    first.hints.heard(["api"], refusal);
     await settle();
-    const firstMs = first.restraint(["api"]).pausedUntilMs - clock.now();
+    const firstMs = first.hints.pausedUntilMs(["api"]) - clock.now();
     const next = life(file, clock, "api");
-    next.applyAdvice(["api"], refusal);
-    expect(next.restraint(["api"]).pausedUntilMs - clock.now()).toBe(2 * firstMs);
+    next.hints.heard(["api"], refusal);
+    expect(next.hints.pausedUntilMs(["api"]) - clock.now()).toBe(2 * firstMs);
   });
 
   test("a limit that was lowered stays lowered for its window", () => {
-    const restraint = new Restraint(sampleBudget());
+    const hints = new BudgetHints(sampleBudget());
     const [rate] = sampleBudget().rates;
     if (rate === undefined) throw new Error("a budget has a rate");
     const limits = [{ requests: 5, perMs: rate.perMs }];
-    restraint.applyAdvice(sampleAdvice({ limits }), NOW.nowMs);
-    const next = new Restraint(sampleBudget());
+    hints.applyAdvice(sampleAdvice({ limits }), NOW.nowMs);
+    const next = new BudgetHints(sampleBudget());
     const later = { nowMs: 0, wallMs: NOW.wallMs + rate.perMs - 1 };
-    next.adopt(heldOf(recordOf({ ...restraint.held, untold: undefined }, NOW), later, MAX_PAUSE_MS));
-    expect(next.capOf(rate, 20, 0)).toBe(restraint.capOf(rate, 20, NOW.nowMs));
+    next.adopt(heldOf(recordOf(hints.held, NOW), later, MAX_PAUSE_MS));
+    expect(next.capOf(rate, 20, 0)).toBe(hints.capOf(rate, 20, NOW.nowMs));
     expect(next.capOf(rate, 20, 30_000)).toBe(20);
   });
 
   test("a pause goes along with the upstreams to a budget that was renamed meanwhile", async () => {
     const file = new File();
     const clock = new VirtualClock();
-    life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    life(file, clock, "api").hints.heard(["api"], pauseFor(5 * MINUTE_MS));
     await settle();
     const next = life(file, clock, "renamed");
-    expect(next.restraint(["renamed"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
+    expect(next.hints.pausedUntilMs(["renamed"]) - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
     const third = life(file, clock, "renamed", "api");
-    expect(third.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(MINUTE_MS, -1);
+    expect(third.hints.pausedUntilMs(["api"]) - clock.now()).toBeCloseTo(MINUTE_MS, -1);
   });
 
   test("the pause of one upstream goes on", () => {
@@ -121,11 +120,11 @@ test("what an answer asks for is in the file before the next request of its budg
   const file = new File();
   const clock = new VirtualClock();
   const ledger = life(file, clock, "api", "ai");
-  ledger.applyAdvice(["api"], pauseFor(1_000));
+  ledger.hints.heard(["api"], pauseFor(1_000));
   clock.stall(2_000);
   expect(ledger.take(["ai"])).toMatchObject({ kind: "granted" });
   let isGranted = false;
-  const asked = Promise.resolve(ledger.take(["api"])).then(({ kind }) => (isGranted = kind === "granted"));
+  const asked = Promise.resolve(ledger.ask(["api"])).then(({ kind }) => (isGranted = kind === "granted"));
   await settle();
   expect(isGranted).toBe(false);
   file.finish();
@@ -137,32 +136,31 @@ test("an answer that changes nothing is not waited for", () => {
   const file = new File();
   const clock = new VirtualClock();
   const ledger = life(file, clock, "api");
-  ledger.applyAdvice(["api"], sampleAdvice());
+  ledger.hints.heard(["api"], sampleAdvice());
   expect(ledger.take(["api"])).toMatchObject({ kind: "granted" });
 });
 
 test("by a reload, a pause goes along with the upstreams: to a budget of another name, and back", () => {
   const clock = new VirtualClock();
-  const ledger = new LocalLedger(configOf("api"), clock);
-  ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
-  const untilMs = ledger.restraint(["api"]).pausedUntilMs;
+  const ledger = new TestLedger(configOf("api"), clock);
+  ledger.hints.heard(["api"], pauseFor(5 * MINUTE_MS));
+  const untilMs = ledger.hints.pausedUntilMs(["api"]);
   ledger.change(configOf("renamed"));
-  expect(ledger.restraint(["renamed"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  expect(ledger.hints.pausedUntilMs(["renamed"])).toBeCloseTo(untilMs, -1);
   ledger.change(configOf("other"));
   ledger.change(configOf("api"));
-  expect(ledger.restraint(["api"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  expect(ledger.hints.pausedUntilMs(["api"])).toBeCloseTo(untilMs, -1);
 });
 
 test("a pause that is heard of only after a reload holds for the budget's new name, and is in the file", async () => {
   const clock = new VirtualClock();
   const file = new File();
-  const inner = new LocalLedger(configOf("api"), clock);
-  const ledger = new JournaledLedger(inner, [file], clock);
-  inner.change(configOf("renamed"));
-  inner.change(configOf("again"));
-  ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+  const ledger = new TestLedger(configOf("api"), clock, { homes: [file] });
+  ledger.change(configOf("renamed"));
+  ledger.change(configOf("again"));
+  ledger.hints.heard(["api"], pauseFor(5 * MINUTE_MS));
   const untilMs = clock.now() + 5 * MINUTE_MS;
-  expect(ledger.restraint(["again"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  expect(ledger.hints.pausedUntilMs(["again"])).toBeCloseTo(untilMs, -1);
   await settle();
   expect(file.records.get("again")?.pausedUntilMs).toBeGreaterThan(0);
 });
@@ -173,10 +171,10 @@ test("a budget that other upstreams draw on inherits nothing", () => {
   const of = (...names: readonly string[]): Pick<ReturnType<typeof sampleConfig>, "upstreams"> => ({
     upstreams: names.map((name) => sampleUpstream({ name, budgets: [name === "llm" ? "ai" : "api"] })),
   });
-  const ledger = new LocalLedger(sampleConfig({ budgets, ...of("email") }), clock);
-  ledger.applyAdvice(["api"], pauseFor(MINUTE_MS));
+  const ledger = new TestLedger(sampleConfig({ budgets, ...of("email") }), clock);
+  ledger.hints.heard(["api"], pauseFor(MINUTE_MS));
   ledger.change(sampleConfig({ budgets, ...of("email", "llm") }));
-  expect(ledger.restraint(["ai"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+  expect(ledger.hints.pausedUntilMs(["ai"])).toBeLessThanOrEqual(clock.now());
 });
 
 const until = fc.integer({ min: -100_000, max: 100_000_000 });

@@ -1,9 +1,7 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { expect, test } from "vitest";
 
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Advice } from "../../../src/features/hints/fields/advice.ts";
-import { ResourceLimits } from "../../../src/features/hints/resource-limits.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
 import { adviseOn } from "../../support/advise.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
@@ -41,10 +39,9 @@ async function pollsAfter(
   );
   const supervisor = new Supervisor({
     clock,
-    ledger: new LocalLedger(config, clock),
+    ...new TestLedger(config, clock).polling,
     triggers: virtualTriggers(clock),
     recorderOf: () => new StoryRecorder(),
-    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;
@@ -74,19 +71,17 @@ test.each([200, 429])(
 );
 
 test("who left and came back may draw on another resource than before", () => {
-  const limits = new ResourceLimits();
-  const polled = (name: string): Parameters<ResourceLimits["join"]>[0] => ({
-    upstream: sampleUpstream({ name }),
-    pause: () => {},
-  });
-  const [search, core] = [polled("search"), polled("core")];
+  const [search, core] = ["search", "core"].map((name) => sampleUpstream({ name }));
+  if (search === undefined || core === undefined) throw new Error("there are two");
+  const { hints } = new TestLedger(sampleConfig({ upstreams: [search, core] }), new VirtualClock());
   const said = (name: string): Advice => adviseOn(200, Object.entries(resource(name)), 0);
-  for (const one of [search, core]) limits.join(one);
-  limits.share(core.upstream, said("core"));
-  expect(limits.share(search.upstream, said("search"))).not.toEqual(said("search"));
-  limits.leave(core);
-  limits.join(core);
-  expect(limits.share(search.upstream, said("search"))).toEqual(said("search"));
+  const asked = hints.gateOf(search);
+  const leaving = hints.gateOf(core);
+  hints.share(leaving, said("core"));
+  expect(hints.share(asked, said("search"))).not.toEqual(said("search"));
+  leaving.close();
+  hints.gateOf(core);
+  expect(hints.share(asked, said("search"))).toEqual(said("search"));
 });
 
 test("where nothing tells what the limit is about, the whole budget waits", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Budget } from "../../../src/kernel/config/config.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import { ALGORITHM_NAMES, type AlgorithmName, ALGORITHMS } from "../../support/algorithms.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import {
@@ -21,7 +21,7 @@ const STEP_MS = 50;
 
 type World = {
   readonly clock: VirtualClock;
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
   readonly budget: Budget;
 };
 
@@ -33,7 +33,7 @@ function world(changes: Partial<Budget> = {}, everyMs = 1_000): World {
     sampleUpstream({ name, budgets: [budget.name], schedule, timeoutMs: 1_000, confirm: 0 }),
   );
   const clock = new VirtualClock();
-  return { clock, budget, ledger: new LocalLedger(sampleConfig({ budgets: [budget], upstreams }), clock) };
+  return { clock, budget, ledger: new TestLedger(sampleConfig({ budgets: [budget], upstreams }), clock) };
 }
 
 const REFUSED = sampleAdvice({ throttled: true });
@@ -56,7 +56,7 @@ function askFor(
     dueMs = clock.now() + 1_000 / 3;
     const isAllowed = judge(clock.now());
     decision.lease.settle("answered");
-    ledger.applyAdvice([budget.name], isAllowed ? FINE : REFUSED);
+    ledger.hints.heard([budget.name], isAllowed ? FINE : REFUSED);
     counted[isAllowed ? "ok" : "refused"] += 1;
   }
   return counted;
@@ -76,7 +76,7 @@ test.each(ALGORITHM_NAMES)(
     const next = askFor(9 * MINUTE_MS, asked, judge);
     expect(first.refused + next.refused).toBeLessThanOrEqual(3);
     expect(next.ok).toBeGreaterThan(0.8 * 9 * 60);
-    expect(asked.ledger.state(asked.budget.name)?.advertisedLimits).toMatchObject([
+    expect(asked.ledger.hints.statusOf(asked.budget.name)?.advertisedLimits).toMatchObject([
       { unit: "requests", perMs: 10_000, windowFrom: "refusals" },
     ]);
   },
@@ -86,16 +86,16 @@ test("one refusal alone changes nothing once its pause is over", () => {
   const asked = world();
   let times = 0;
   askFor(MINUTE_MS, asked, () => (times += 1) !== 20);
-  expect(asked.ledger.state(asked.budget.name)?.rates[0]?.cap).toBe(100);
-  expect(asked.ledger.state(asked.budget.name)?.advertisedLimits).toEqual([]);
+  expect(asked.ledger.inner.ratesOf(asked.budget.name)?.[0]?.cap).toBe(100);
+  expect(asked.ledger.hints.statusOf(asked.budget.name)?.advertisedLimits).toEqual([]);
 });
 
 test("what is answered in the pause of a refusal is of the same burst, and counts as one refusal", () => {
   const asked = world();
   askFor(MINUTE_MS, asked, () => true);
   for (const advice of [REFUSED, FINE, REFUSED, FINE, REFUSED])
-    asked.ledger.applyAdvice([asked.budget.name], advice);
-  expect(asked.ledger.state(asked.budget.name)?.advertisedLimits).toEqual([]);
+    asked.ledger.hints.heard([asked.budget.name], advice);
+  expect(asked.ledger.hints.statusOf(asked.budget.name)?.advertisedLimits).toEqual([]);
 });
 
 test("refusals that go on however slow we are leave one slot in four", () => {
@@ -103,14 +103,14 @@ test("refusals that go on however slow we are leave one slot in four", () => {
   let times = 0;
   askFor(30 * MINUTE_MS, asked, () => (times += 1) % 5 !== 0);
   // 11 slots each within a window and a timeout, of three.
-  expect(asked.ledger.state(asked.budget.name)?.rates[0]?.cap).toBe(Math.ceil(33 / 4));
+  expect(asked.ledger.inner.ratesOf(asked.budget.name)?.[0]?.cap).toBe(Math.ceil(33 / 4));
 });
 
 test("what was learned is forgotten when max_pause has passed without a refusal", () => {
   const asked = world({ maxPauseMs: 5 * MINUTE_MS });
   const judge = limiter("sliding_log");
   askFor(MINUTE_MS, asked, judge);
-  const cap = (): number | undefined => asked.ledger.state(asked.budget.name)?.rates[0]?.cap;
+  const cap = (): number | undefined => asked.ledger.inner.ratesOf(asked.budget.name)?.[0]?.cap;
   expect(cap()).toBeLessThanOrEqual(10);
   askFor(5 * MINUTE_MS, asked, () => true);
   expect(cap()).toBe(100);
@@ -139,11 +139,13 @@ test.each([
     clock.stall(4 * 3_600_000);
     for (const advice of [FINE, FINE, refused]) {
       clock.stall(1_000);
-      ledger.applyAdvice([budget.name], advice);
+      ledger.hints.heard([budget.name], advice);
     }
   }
   clock.stall(3_599_000);
   expect(
-    ledger.state(budget.name)?.advertisedLimits.filter(({ windowFrom }) => windowFrom === "refusals"),
+    ledger.hints
+      .statusOf(budget.name)
+      ?.advertisedLimits.filter(({ windowFrom }) => windowFrom === "refusals"),
   ).toEqual([]);
 });

@@ -6,7 +6,7 @@
 import { judgingOf } from "../../../src/app/judging.ts";
 import { ADVICE } from "../../../src/features/hints/fields/advice.ts";
 import { expect, test } from "vitest";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
 import { sampleBudget, sampleConfig, samplePollTimes, sampleUpstream } from "../../support/samples.ts";
@@ -36,11 +36,11 @@ type Truth = {
 /** What the owner counted, in ten minutes and more. */
 async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
   readonly requests: readonly Request[];
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
 }> {
   const clock = new VirtualClock();
   const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
   await clock.advance(3 * MINUTE_MS);
   const beganMs = clock.now();
   const requests: Request[] = [];
@@ -80,7 +80,7 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
         judgingOf(upstream),
       );
       const advice = ADVICE.of(said);
-      if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
+      if (advice !== undefined) ledger.hints.heard(upstream.budgets, advice);
     }
     await clock.advance(STEP_MS);
   }
@@ -102,7 +102,7 @@ test("a model that refuses without a word pauses nobody else of its account", as
 test("a model's limit that good answers tell lowers no cap of its account", async () => {
   const tells = [["x-ratelimit-limit-requests", "6"]] as const;
   const { ledger } = await watch({ counts: isCompletion, perMinute: 6, tells });
-  expect(ledger.state("account")?.rates.map(({ cap }) => cap)).toEqual([300]);
+  expect(ledger.inner.ratesOf("account")?.map(({ cap }) => cap)).toEqual([300]);
 });
 
 test("where it is the account that refuses, one refusal more than from one budget alone tells so", async () => {
@@ -119,7 +119,7 @@ test("where it is the account that refuses, one refusal more than from one budge
 test("two parts that are refused within a window show that it is the account", () => {
   const clock = new VirtualClock();
   const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
   const refuse = (name: string): object => {
     const advice = {
       throttled: true,
@@ -129,9 +129,9 @@ test("two parts that are refused within a window show that it is the account", (
       exhaustedPerMs: undefined,
       malformed: 0,
     } as const;
-    return Object.fromEntries(ledger.applyAdvice([name, "account"], advice) ?? []);
+    return Object.fromEntries(ledger.hints.heard([name, "account"], advice) ?? []);
   };
-  const isPaused = (): boolean => ledger.restraint(["account"]).pausedUntilMs > clock.now();
+  const isPaused = (): boolean => ledger.hints.pausedUntilMs(["account"]) > clock.now();
   expect(refuse("gpt")).toEqual({ gpt: "most_specific" });
   expect(refuse("gpt")).toEqual({ gpt: "most_specific" });
   expect(isPaused()).toBe(false);
@@ -142,7 +142,7 @@ test("two parts that are refused within a window show that it is the account", (
 test("two parts that are refused in different windows are two limits", async () => {
   const clock = new VirtualClock();
   const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
   const advice = {
     throttled: true,
     pause: undefined,
@@ -151,9 +151,9 @@ test("two parts that are refused in different windows are two limits", async () 
     exhaustedPerMs: undefined,
     malformed: 0,
   } as const;
-  ledger.applyAdvice(["gpt", "account"], advice);
+  ledger.hints.heard(["gpt", "account"], advice);
   await clock.advance(MINUTE_MS + 1);
-  expect([...(ledger.applyAdvice(["claude", "account"], advice) ?? [])]).toEqual([
+  expect([...(ledger.hints.heard(["claude", "account"], advice) ?? [])]).toEqual([
     ["claude", "most_specific"],
   ]);
 });

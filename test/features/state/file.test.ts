@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { HELD, heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
-import { PAUSES } from "../../../src/kernel/budget/pauses.ts";
+import { PAUSES } from "../../../src/features/hints/pauses.ts";
 import { notesOf } from "../../../src/kernel/text/notes.ts";
 import { quotasKept } from "../../support/kept-quotas.ts";
 import { describe, expect, onTestFinished, test } from "vitest";

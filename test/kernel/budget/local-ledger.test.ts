@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Config } from "../../../src/kernel/config/config.ts";
 import { mostOf, type Price } from "../../../src/features/money/price.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import { Quotas } from "../../../src/features/quota/quotas.ts";
+import { charge, TestLedger } from "../../support/test-ledger.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import {
   sampleAdvice,
@@ -23,7 +22,7 @@ function configWith(...names: readonly string[]): Config {
   });
 }
 
-function taken(ledger: LocalLedger, budget: string): Lease {
+function taken(ledger: TestLedger, budget: string): Lease {
   const decision = ledger.take([budget]);
   if (decision.kind === "wait") throw new Error(`it must wait until ${decision.untilMs}`);
   return decision.lease;
@@ -31,7 +30,7 @@ function taken(ledger: LocalLedger, budget: string): Lease {
 
 test("a renamed budget waits for a request of its old name that is still open, however long the process stood still", () => {
   const clock = new VirtualClock();
-  const ledger = new LocalLedger(configWith("old"), clock);
+  const ledger = new TestLedger(configWith("old"), clock);
   clock.stall(100_000);
   const open = taken(ledger, "old");
   ledger.change(configWith("new"));
@@ -45,7 +44,7 @@ test("a renamed budget waits for a request of its old name that is still open, h
 
 test("a budget that comes back by a later reload waits for what it left open", () => {
   const clock = new VirtualClock();
-  const ledger = new LocalLedger(configWith("other", "gone"), clock);
+  const ledger = new TestLedger(configWith("other", "gone"), clock);
   clock.stall(100_000);
   const open = taken(ledger, "gone");
   ledger.change(configWith("other"));
@@ -61,11 +60,9 @@ test("a budget that leaves the config and comes back goes on counting its quota"
   const clock = new VirtualClock({ wallMs: 0 });
   const quota = { most: 2, perMs: 2_592_000_000, onExhaust: "stop" } as const;
   const withQuota = sampleConfig({ budgets: [sampleBudget({ share: 0.1, quota })] });
-  const ledger = new LocalLedger(
-    withQuota,
-    clock,
-    new Quotas(clock, { rows: [sampleQuotaRow({ hour: 0, requests: 1 })], lostHours: [] }),
-  );
+  const ledger = new TestLedger(withQuota, clock, {
+    quotas: { rows: [sampleQuotaRow({ hour: 0, requests: 1 })], lostHours: [] },
+  });
   expect(ledger.quotas.of("api", "requests").used).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
@@ -75,17 +72,17 @@ test("a budget that leaves the config and comes back goes on counting its quota"
 test("a budget that a reload adds takes up what the state file knows of it", () => {
   const clock = new VirtualClock({ wallMs: 0 });
   const quota = { most: 2, perMs: 2_592_000_000, onExhaust: "stop" } as const;
-  const known = new Quotas(clock, { rows: [sampleQuotaRow({ hour: 0, requests: 2 })], lostHours: [] });
-  const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
+  const quotas = { rows: [sampleQuotaRow({ hour: 0, requests: 2 })], lostHours: [] };
+  const ledger = new TestLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, { quotas });
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));
-  expect(ledger.restraint(["api"]).isQuotaSpent).toBe(true);
+  expect(ledger.isQuotaSpent(["api"])).toBe(true);
 });
 
 /** A window of ten, in which the upstream has told how many are left. */
-function toldOf(left: number): { ledger: LocalLedger; clock: VirtualClock; woken: string[] } {
+function toldOf(left: number): { ledger: TestLedger; clock: VirtualClock; woken: string[] } {
   const clock = new VirtualClock();
   const budget = sampleBudget({ rates: [{ requests: 100, perMs: 10_000, label: "10s" }], share: 1 });
-  const ledger = new LocalLedger(sampleConfig({ budgets: [budget] }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets: [budget] }), clock);
   const woken: string[] = [];
   ledger.onChange((name) => woken.push(name));
   clock.stall(60_000);
@@ -95,8 +92,8 @@ function toldOf(left: number): { ledger: LocalLedger; clock: VirtualClock; woken
   return { ledger, clock, woken };
 }
 
-function tell(ledger: LocalLedger, requests: number): void {
-  ledger.applyAdvice(["api"], sampleAdvice({ remaining: { requests, limit: 10, resetMs: 7_000 } }));
+function tell(ledger: TestLedger, requests: number): void {
+  ledger.hints.heard(["api"], sampleAdvice({ remaining: { requests, limit: 10, resetMs: 7_000 } }));
 }
 
 test("no more are on their way than the upstream said were left, until its next word", () => {
@@ -132,7 +129,7 @@ test("the operator's word ends it", () => {
   taken(ledger, "api");
   clock.stall(1_000);
   expect(ledger.take(["api"]).kind).toBe("wait");
-  expect(ledger.resume("api")).toBe(true);
+  expect(ledger.hints.resume("api")).toBe(true);
   taken(ledger, "api");
 });
 
@@ -143,18 +140,18 @@ test("a spend that answers have used up stops polls whose price says at_most: 0"
     currency: "EUR",
     parts: [{ kind: "answer", of: "/usage", per: 1, units: 600, mostUnits: 0 }],
   };
-  const ledger = new LocalLedger(
+  const ledger = new TestLedger(
     sampleConfig({ budgets: [sampleBudget({ name: "api", spend })], upstreams: [sampleUpstream({ price })] }),
     clock,
   );
   clock.stall(3_600_000);
   for (const isSpent of [false, false, true]) {
-    expect(ledger.restraint(["api"], mostOf(price)).isQuotaSpent).toBe(isSpent);
+    expect(ledger.isQuotaSpent(["api"], mostOf(price))).toBe(isSpent);
     const decision = ledger.take(["api"], mostOf(price));
     expect(decision.kind).toBe(isSpent ? "wait" : "granted");
     if (decision.kind === "wait") continue;
     decision.lease.settle("answered");
-    decision.lease.charge(600);
+    charge(decision.lease, 600);
     clock.stall(600_000);
   }
 });

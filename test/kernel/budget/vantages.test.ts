@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import { quotasIn } from "../../../src/features/quota/quota.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
+import { type KeptQuotas, NOTHING_KEPT, quotasIn } from "../../../src/features/quota/quota.ts";
 import { inPart } from "../../../src/features/quota/config.ts";
-import { Quotas } from "../../../src/features/quota/quotas.ts";
 import type { BudgetRecord } from "../../../src/features/hints/record.ts";
 import type { Budget, Config, Vantage } from "../../../src/kernel/config/config.ts";
 import { capOf, limitFor, lockKey } from "../../../src/kernel/config/part.ts";
@@ -31,7 +30,7 @@ class Place {
   readonly #terms: Partial<Budget>;
   readonly #hasFile: boolean;
   #vantage: Vantage | undefined;
-  #ledger: LocalLedger;
+  #ledger: TestLedger;
   readonly countedAtMs: number[] = [];
 
   constructor(
@@ -45,17 +44,14 @@ class Place {
     this.#terms = terms;
     this.#vantage = vantage;
     this.#hasFile = hasFile;
-    this.#ledger = this.#started(new Quotas(clock), record);
+    this.#ledger = this.#started(NOTHING_KEPT, record);
   }
 
   restart(vantage = this.#vantage): void {
     const { quotas } = this.#ledger;
     const record = this.record;
     this.#vantage = vantage;
-    this.#ledger = this.#started(
-      new Quotas(this.#clock, quotasIn([quotas])),
-      this.#hasFile ? record : undefined,
-    );
+    this.#ledger = this.#started(quotasIn([quotas]), this.#hasFile ? record : undefined);
   }
 
   reload(vantage: Vantage): void {
@@ -64,7 +60,7 @@ class Place {
   }
 
   get record(): BudgetRecord | undefined {
-    return this.#ledger.record("api");
+    return this.#ledger.hints.recordOf("api");
   }
 
   /** The moment from which on a request may be sent, as it is known now. */
@@ -85,16 +81,16 @@ class Place {
   }
 
   hear(advice: Parameters<typeof sampleAdvice>[0]): void {
-    this.#ledger.applyAdvice(["api"], sampleAdvice(advice));
+    this.#ledger.hints.heard(["api"], sampleAdvice(advice));
   }
 
   get cap(): number | undefined {
-    return this.#ledger.state("api")?.rates[0]?.cap;
+    return this.#ledger.inner.ratesOf("api")?.[0]?.cap;
   }
 
-  #started(quotas: Quotas, record: BudgetRecord | undefined): LocalLedger {
+  #started(quotas: KeptQuotas, record: BudgetRecord | undefined): TestLedger {
     const records = new Map(record === undefined ? [] : [["api", record]]);
-    return new LocalLedger(configOf(this.#terms, this.#vantage), this.#clock, quotas, records);
+    return new TestLedger(configOf(this.#terms, this.#vantage), this.#clock, { quotas, budgets: records });
   }
 }
 

@@ -1,6 +1,6 @@
 import { judgingOf } from "../../../src/app/judging.ts";
 import { ADVICE, type Advice } from "../../../src/features/hints/fields/advice.ts";
-import type { Cost } from "../../../src/features/money/price.ts";
+import type { Cost } from "../../../src/features/quota/cost.ts";
 import type { StreamMeasures } from "../../../src/kernel/exchange/exchange.ts";
 import type { Announcement } from "../../../src/features/announcements/announcement.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
-import type { WaitReason } from "../../../src/kernel/poll/ports.ts";
+import { askOf, charge, TestLedger } from "../../support/test-ledger.ts";
+import type { HeldBack } from "../../../src/kernel/poll/ports.ts";
 import { sampleBudget, sampleConfig } from "../../support/samples.ts";
 import type { Lease, LeaseDecision, Ledger, Settlement } from "../../../src/kernel/budget/ledger.ts";
 import { LeaseQueue, type Waiter } from "../../../src/kernel/polling/lease-queue.ts";
@@ -20,7 +20,11 @@ class SecondLedger implements Ledger {
     this.#clock = clock;
   }
 
-  restraint(): never {
+  heldBack(): never {
+    throw new Error("nobody asks this");
+  }
+
+  paceGapMs(): never {
     throw new Error("nobody asks this");
   }
 
@@ -36,10 +40,8 @@ class SecondLedger implements Ledger {
     }
     this.#freeAtMs = this.#clock.now() + 1_000;
     const record = (settlement: Settlement): void => void this.settled.push(settlement);
-    return { kind: "granted", lease: { isUsable: () => true, settle: record, charge: () => {} } };
+    return { kind: "granted", lease: { isUsable: () => true, settle: record, ended: () => {} } };
   }
-
-  applyAdvice(): undefined {}
 
   onChange(listener: (budget: string) => void): void {
     this.#listener = listener;
@@ -70,8 +72,7 @@ function line(): {
     story,
     queue: new LeaseQueue(ledger, clock, (error) => void bugs.push(error)),
     waiter: (name, dueAtMs = 0, endsAtPause = false) => ({
-      budgets: ["api"],
-      mostCost: 0,
+      ask: askOf(["api"]),
       dueAtMs,
       endsAtPause,
       granted: (_lease: Lease) => void story.push(`${name} at ${clock.now()}`),
@@ -180,30 +181,22 @@ test("a lease that is free is granted in no time, unless somebody waits already"
   const clock = new VirtualClock();
   const freeAtMs = [0, 1_000, 2_000];
   const ledger: Ledger = {
-    restraint: () => ({
-      pausedUntilMs: 0,
-      isYielding: false,
-      isQuotaSpent: false,
-      paceGapMs: 1_000,
-      maxPauseMs: 0,
-      blindAfterMs: 0,
-    }),
+    heldBack: () => undefined,
+    paceGapMs: () => 1_000,
     isLowered: () => false,
     take: () => {
       const untilMs = freeAtMs[0] ?? Infinity;
       if (clock.now() < untilMs) return { kind: "wait", untilMs, cause: "budget", budget: "api" };
       freeAtMs.shift();
-      return { kind: "granted", lease: { isUsable: () => true, settle: () => {}, charge: () => {} } };
+      return { kind: "granted", lease: { isUsable: () => true, settle: () => {}, ended: () => {} } };
     },
-    applyAdvice: () => {},
     onChange: () => {},
   };
   const queue = new LeaseQueue(ledger, clock, () => {});
   const story: string[] = [];
   const enter = (name: string, dueAtMs: number): unknown =>
     queue.enter({
-      budgets: ["api"],
-      mostCost: 0,
+      ask: askOf(["api"]),
       dueAtMs,
       endsAtPause: false,
       granted: () => void story.push(`${name} at ${clock.now()}`),
@@ -223,26 +216,22 @@ test("one that is too dear for what is left holds up neither the cheaper ones no
   const clock = new VirtualClock();
   const spend = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
   const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
-  const ledger = new LocalLedger(
-    sampleConfig({ budgets: [sampleBudget({ rates, share: 1, spend })] }),
-    clock,
-  );
+  const ledger = new TestLedger(sampleConfig({ budgets: [sampleBudget({ rates, share: 1, spend })] }), clock);
   await clock.advance(120_000);
   const served: string[] = [];
-  const reasons = new Map<number, WaitReason>();
-  const queue = new LeaseQueue(ledger, clock, (error) => {
+  const reasons = new Map<number, HeldBack>();
+  const queue = new LeaseQueue(ledger.inner, clock, (error) => {
     throw error;
   });
   const tickets = [200, 60, 60, 0].map((mostCost, index) =>
     queue.enter({
-      budgets: ["api"],
-      mostCost,
+      ask: askOf(["api"], mostCost),
       dueAtMs: index,
       endsAtPause: false,
       granted: (lease) => {
         served.push(`${mostCost}`);
         lease.settle("answered");
-        lease.charge(mostCost);
+        charge(lease, mostCost);
       },
       refused: () => {},
     }),

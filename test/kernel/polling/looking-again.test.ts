@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { judgingOf } from "../../../src/app/judging.ts";
 import { looksAgain } from "../../../src/proof/looking-again.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Budget, Upstream } from "../../../src/kernel/config/config.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
@@ -58,7 +57,7 @@ async function watched(
   const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
-    ledger: new LocalLedger(config, clock),
+    ...new TestLedger(config, clock).polling,
     triggers: virtualTriggers(clock),
     recorderOf: ({ name }) => ({
       record: (event) => {
@@ -67,7 +66,6 @@ async function watched(
           of(name).changes.push({ atMs: clock.now() - beganMs, to: event.to });
       },
     }),
-    judgingOf,
     looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {

@@ -1,11 +1,10 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
 
 import type { Budget, Upstream } from "../../../src/kernel/config/config.ts";
 import type { Exchange, Observation } from "../../../src/kernel/exchange/exchange.ts";
 import type { Price } from "../../../src/features/money/price.ts";
-import { LocalLedger, type Right } from "../../../src/kernel/budget/local-ledger.ts";
-import { UpstreamPauses } from "../../../src/kernel/budget/pauses.ts";
+import type { Right } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import type { PollEvent } from "../../../src/kernel/poll/ports.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
@@ -29,12 +28,11 @@ const SILENCE = sampleAdvice({
 });
 
 type World = {
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
   readonly clock: VirtualClock;
   readonly probe: FakeProbe;
   readonly recorder: StoryRecorder;
   readonly poller: Poller;
-  readonly pauses: UpstreamPauses;
   readonly bugs: unknown[];
 };
 
@@ -45,25 +43,22 @@ async function world(
   const clock = new VirtualClock();
   const upstream = sampleUpstream(changes.upstream);
   const config = sampleConfig({ budgets: [sampleBudget(changes.budget)], upstreams: [upstream] });
-  const ledger = new LocalLedger(config, clock, undefined, undefined, changes.right);
+  const ledger = new TestLedger(config, clock, { right: changes.right });
   const bugs: unknown[] = [];
   const onBug = (error: unknown): void => void bugs.push(error);
   const recorder = new StoryRecorder();
   const probe = new FakeProbe(clock, answer);
-  const pauses = new UpstreamPauses(clock);
   let polls = 0;
   const poller = new Poller(upstream, probe, {
     clock,
-    ledger,
-    pauses,
-    queue: new LeaseQueue(ledger, clock, onBug),
+    ...ledger.polling,
+    queue: new LeaseQueue(ledger.inner, clock, onBug),
     recorder,
-    judgingOf,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
   });
   await clock.advance(120_000);
-  return { ledger, clock, probe, recorder, poller, pauses, bugs };
+  return { ledger, clock, probe, recorder, poller, bugs };
 }
 
 test("a slot becomes a poll, and the poll is recorded with its delay and duration", async () => {
@@ -242,7 +237,7 @@ test.each([
 ])(
   "a pause that the last answer asks for outlives its upstream, which comes back %s",
   async (_how, budgets) => {
-    const { clock, poller, ledger, bugs, pauses } = await world(() =>
+    const { clock, poller, ledger, bugs } = await world(() =>
       observed(answered(503, [["retry-after", "999999999"]]), 2_000),
     );
     poller.slot("schedule", clock.now());
@@ -251,7 +246,7 @@ test.each([
     ledger.change(sampleConfig({ budgets }));
     await clock.advance(1_000);
     await stopped;
-    expect(pauses.untilMs(poller.upstream.name)).toBe(clock.now() + 3_600_000);
+    expect(ledger.hints.upstreamPausedUntilMs(poller.target.upstream.name)).toBe(clock.now() + 3_600_000);
     expect(bugs).toEqual([]);
   },
 );
@@ -308,10 +303,12 @@ test.each(["0", "Fri, 01 Jan 1999 00:00:00 GMT"])(
 );
 
 test("a shorter wait that an answer asks for does not end a longer one that began while it was on its way", async () => {
-  const { clock, poller, probe } = await world(() => observed(answered(503, [["retry-after", "5"]]), 2_000));
+  const { clock, ledger, poller, probe } = await world(() =>
+    observed(answered(503, [["retry-after", "5"]]), 2_000),
+  );
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
-  poller.pause(600_000);
+  ledger.hints.pause(poller.target.upstream.name, 600_000);
   for (let slot = 0; slot < 40; slot += 1) {
     await clock.advance(14_900);
     poller.slot("schedule", clock.now());
@@ -366,7 +363,7 @@ test("a pause that comes before the confirmation cancels it", async () => {
   });
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
-  ledger.applyAdvice(["api"], SILENCE);
+  ledger.hints.heard(["api"], SILENCE);
   await clock.advance(14_000);
   expect(recorder.story).toEqual(["schedule failed"]);
   poller.slot("schedule", clock.now());
@@ -384,7 +381,7 @@ test("a confirmation that waits for its lease leaves the line when a pause comes
   poller.slot("schedule", clock.now());
   await clock.advance(30_120);
   expect(recorder.waiting).toBe(1);
-  ledger.applyAdvice(["api"], SILENCE);
+  ledger.hints.heard(["api"], SILENCE);
   await clock.advance(1_000);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "gave up backoff"]);
   expect(recorder.closes()).toBe(true);
@@ -480,7 +477,7 @@ test("a slot that one of several budgets held back says which one", async () => 
   const upstream = sampleUpstream({ budgets: ["account", "model"] });
   const rates = [{ requests: 1, perMs: 60_000, label: "1m" }];
   const budgets = [sampleBudget({ name: "account" }), sampleBudget({ name: "model", rates })];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [upstream] }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: [upstream] }), clock);
   const onBug = (error: unknown): never => {
     throw error;
   };
@@ -491,8 +488,8 @@ test("a slot that one of several budgets held back says which one", async () => 
     },
   };
   const probe = new FakeProbe(clock, () => observed(answered(200)));
-  const queue = new LeaseQueue(ledger, clock, onBug);
-  const parts = { clock, ledger, queue, recorder, judgingOf, onBug, nextPollId: () => "p" };
+  const queue = new LeaseQueue(ledger.inner, clock, onBug);
+  const parts = { clock, ...ledger.polling, queue, recorder, onBug, nextPollId: () => "p" };
   const poller = new Poller(upstream, probe, parts);
   await clock.advance(120_000);
   for (let slot = 0; slot < 3; slot += 1) {
@@ -500,7 +497,7 @@ test("a slot that one of several budgets held back says which one", async () => 
     await clock.advance(10_000);
   }
   await clock.advance(120_000);
-  ledger.applyAdvice(["account"], SILENCE);
+  ledger.hints.heard(["account"], SILENCE);
   poller.slot("schedule", clock.now());
   expect(skips).toEqual([
     { cause: "budget", budget: "model" },
@@ -510,8 +507,8 @@ test("a slot that one of several budgets held back says which one", async () => 
 });
 
 test.each([
-  ["its budget", ({ ledger }: World) => ledger.applyAdvice(["api"], SILENCE)],
-  ["its upstream", ({ poller }: World) => poller.pause(10_000)],
+  ["its budget", ({ ledger }: World) => ledger.hints.heard(["api"], SILENCE)],
+  ["its upstream", ({ ledger, poller }: World) => ledger.hints.pause(poller.target.upstream.name, 10_000)],
 ])("a poll that still connects when a pause of %s comes is not written into it", async (_, pause) => {
   const scene = await world(() => observed(answered(200)));
   const { clock, poller, probe, recorder } = scene;
@@ -538,7 +535,7 @@ test.each([
   ["its budget goes with it", () => {}, []],
   [
     "a pause of its budget comes",
-    ({ ledger }: World) => ledger.applyAdvice(["api"], SILENCE),
+    ({ ledger }: World) => ledger.hints.heard(["api"], SILENCE),
     [sampleBudget()],
   ],
 ])("what still connects when its poller is stopped is not written: %s", async (_, then, budgets) => {
@@ -572,7 +569,7 @@ test("what failed before a pause is not confirmed by the first failure after it,
     return observed(mayWrite() ? TIMED_OUT : { ...TIMED_OUT, sent: false });
   };
   await clock.advance(2_000);
-  ledger.applyAdvice(["api"], SILENCE);
+  ledger.hints.heard(["api"], SILENCE);
   await clock.advance(14_000);
   poller.slot("schedule", clock.now());
   await clock.advance(2_500);

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { askOf, TestLedger } from "../../support/test-ledger.ts";
 import type { LeaseDecision, Ledger } from "../../../src/kernel/budget/ledger.ts";
 import type { Ticket } from "../../../src/kernel/poll/ports.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
@@ -14,7 +13,7 @@ const MODEL = { name: "model", rates: [{ requests: 3, perMs: 10_000, label: "10s
 /** Nothing of the past counts any more. Each ask takes a while, as it does over Redis. */
 async function line(askMs = 0): Promise<{
   readonly clock: VirtualClock;
-  readonly ledger: LocalLedger;
+  readonly ledger: TestLedger;
   readonly served: string[];
   /** Waits again as soon as it was served, due a period later, like a slot that comes too often. */
   readonly keepAsking: (name: string, budgets: readonly string[], periodMs: number) => void;
@@ -22,27 +21,26 @@ async function line(askMs = 0): Promise<{
   const clock = new VirtualClock();
   const budgets = [ACCOUNT, MODEL].map((budget) => sampleBudget(budget));
   const upstreams = [sampleUpstream({ budgets: ["account", "model"] })];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams }), clock);
   await clock.advance(60_000);
   const served: string[] = [];
   const slow: Ledger = {
-    restraint: (names) => ledger.restraint(names),
-    isLowered: (names) => ledger.isLowered(names),
-    applyAdvice: (names, advice) => ledger.applyAdvice(names, advice),
+    heldBack: (ask) => ledger.inner.heldBack(ask),
+    isLowered: (names) => ledger.inner.isLowered(names),
+    paceGapMs: (names) => ledger.inner.paceGapMs(names),
     onChange: (listener) => ledger.onChange(listener),
-    take: async (names): Promise<LeaseDecision> => {
+    take: async (ask): Promise<LeaseDecision> => {
       await clock.sleep(askMs, new AbortController().signal);
-      return ledger.take(names);
+      return ledger.inner.take(ask);
     },
   };
-  const queue = new LeaseQueue(askMs === 0 ? ledger : slow, clock, (error) => {
+  const queue = new LeaseQueue(askMs === 0 ? ledger.inner : slow, clock, (error) => {
     throw error;
   });
   const keepAsking = (name: string, names: readonly string[], periodMs: number, dueAtMs?: number): void => {
     const due = dueAtMs ?? clock.now() + periodMs;
     queue.enter({
-      budgets: names,
-      mostCost: 0,
+      ask: askOf(names),
       dueAtMs: due,
       endsAtPause: false,
       granted: (lease) => {
@@ -93,7 +91,7 @@ test("a budget that is paused does not hold back those who do not need it", asyn
     malformed: 0,
   };
   const pause = { scope: "budget", forMs: 50_000, source: "retry_after" } as const;
-  ledger.applyAdvice(["model"], { ...advice, pause });
+  ledger.hints.heard(["model"], { ...advice, pause });
   keepAsking("both", ["account", "model"], 1_000);
   keepAsking("a", ["account"], 1_000);
   await clock.advance(49_900);
@@ -117,17 +115,16 @@ test("one whose use of a quota cannot be written keeps nobody waiting who draws 
   const quota = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
   const rates = [{ requests: 2, perMs: 10_000, label: "10s" }];
   const budgets = [sampleBudget({ ...ACCOUNT, rates }), sampleBudget({ ...MODEL, quota })];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), clock);
-  await clock.advance(60_000);
   const home = { write: () => Promise.resolve(false) };
-  const queue = new LeaseQueue(new JournaledLedger(ledger, [home], clock), clock, (error) => {
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: [] }), clock, { homes: [home] });
+  await clock.advance(60_000);
+  const queue = new LeaseQueue(ledger.inner, clock, (error) => {
     throw error;
   });
   const served: string[] = [];
   const enter = (name: string, names: readonly string[], dueAtMs: number): Ticket =>
     queue.enter({
-      budgets: names,
-      mostCost: 0,
+      ask: askOf(names),
       dueAtMs,
       endsAtPause: false,
       granted: () => void served.push(name),
@@ -144,13 +141,13 @@ test("who gives up while what it would use is being written has waited for that"
   const clock = new VirtualClock();
   const quota = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
   const budgets = [sampleBudget({ ...MODEL, quota })];
-  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), clock);
-  await clock.advance(60_000);
   const home = { write: () => new Promise<boolean>(() => {}) };
-  const queue = new LeaseQueue(new JournaledLedger(ledger, [home], clock), clock, (error) => {
+  const ledger = new TestLedger(sampleConfig({ budgets, upstreams: [] }), clock, { homes: [home] });
+  await clock.advance(60_000);
+  const queue = new LeaseQueue(ledger.inner, clock, (error) => {
     throw error;
   });
-  const waiter = { budgets: ["model"], mostCost: 0, dueAtMs: 0, endsAtPause: false };
+  const waiter = { ask: askOf(["model"]), dueAtMs: 0, endsAtPause: false };
   const ticket = queue.enter({ ...waiter, granted: () => {}, refused: () => {} });
   await clock.advance(5_000);
   expect(ticket.withdraw()).toEqual({ cause: "ledger", budget: "model" });

@@ -1,6 +1,5 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { describe, expect, test } from "vitest";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
 import type { Price } from "../../../src/features/money/price.ts";
 import { HOUR_MS } from "../../../src/kernel/time/duration.ts";
@@ -31,10 +30,9 @@ function started(changes: Partial<Upstream>, answersInMs: number, clock = new Vi
   const recorder = new StoryRecorder();
   const supervisor = new Supervisor({
     clock,
-    ledger: new LocalLedger(config, clock),
+    ...new TestLedger(config, clock).polling,
     triggers: virtualTriggers(clock),
     recorderOf: () => recorder,
-    judgingOf,
     nextPollId: () => "p",
     onBug: (error) => {
       throw error;

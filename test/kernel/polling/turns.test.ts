@@ -1,7 +1,6 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { expect, test } from "vitest";
 
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
@@ -29,21 +28,20 @@ async function seen(
     sampleUpstream({ name, schedule: sampleSchedule(periodMs, name), confirm: name === failing ? 1 : 0 }),
   );
   const rates = [{ requests, perMs: 10 * SECOND_MS, label: "10s" }];
-  const ledger = new LocalLedger(sampleConfig({ budgets: [sampleBudget({ rates })], upstreams }), clock);
+  const ledger = new TestLedger(sampleConfig({ budgets: [sampleBudget({ rates })], upstreams }), clock);
   const onBug = (error: unknown): never => {
     throw error;
   };
-  const queue = new LeaseQueue(ledger, clock, onBug);
+  const queue = new LeaseQueue(ledger.inner, clock, onBug);
   const pollers = upstreams.map((upstream) => {
     const recorder = new StoryRecorder();
     const probe = new FakeProbe(clock, () => observed(answered(upstream.name === failing ? 500 : 200)));
     const parts = {
       clock,
-      ledger,
+      ...ledger.polling,
       queue,
       recorder,
       onBug,
-      judgingOf,
       nextPollId: () => "p",
     };
     return { upstream, recorder, poller: new Poller(upstream, probe, parts) };

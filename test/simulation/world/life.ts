@@ -1,7 +1,6 @@
 import { looksAgain } from "../../../src/proof/looking-again.ts";
-import { judgingOf } from "../../../src/app/judging.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Observation } from "../../../src/kernel/exchange/exchange.ts";
 import type { Probe } from "../../../src/kernel/poll/ports.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
@@ -30,7 +29,7 @@ export class Life {
   readonly heard: Heard;
   readonly tallies: Map<string, Tally> = new Map();
   readonly #parts: LifeParts;
-  readonly #ledger: LocalLedger;
+  readonly #ledger: TestLedger;
   #looks: ReadonlyMap<string, number>;
   readonly #supervisor: Supervisor;
   readonly #lines = new Map<string, Fairness>();
@@ -48,13 +47,12 @@ export class Life {
     this.heard = new Heard(setup, parts.worldNowMs());
     const config = configOf(setup);
     this.#looks = looksAgain(config);
-    this.#ledger = new LocalLedger(config, clock);
+    this.#ledger = new TestLedger(config, clock);
     this.#supervisor = new Supervisor({
       clock,
-      ledger: this.#ledger,
+      ...this.#ledger.polling,
       triggers: virtualTriggers(clock),
       recorderOf: ({ name }) => this.tallyOf(name),
-      judgingOf,
       looksOf: (name) => this.#looks.get(name) ?? 0,
       nextPollId: () => String((this.#polls += 1)),
       onBug: (error) => {

@@ -1,10 +1,9 @@
-import { judgingOf } from "../../../src/app/judging.ts";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { rulesText } from "../../../tools/rules/rules.ts";
 import { looksAgain } from "../../../src/proof/looking-again.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { TestLedger } from "../../support/test-ledger.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
 import type { PollEvent } from "../../../src/kernel/poll/ports.ts";
 import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
@@ -66,7 +65,7 @@ async function seen(
   const looks = looksAgain(config);
   const supervisor = new Supervisor({
     clock,
-    ledger: new LocalLedger(config, clock),
+    ...new TestLedger(config, clock).polling,
     triggers: virtualTriggers(clock),
     recorderOf: ({ name }) => ({
       record: (event: PollEvent) => {
@@ -74,7 +73,6 @@ async function seen(
         changes.get(name)?.push({ atMs: event.atMs, up: event.to === "down" ? 0 : 1 });
       },
     }),
-    judgingOf,
     looksOf: (name) => looks.get(name) ?? 0,
     nextPollId: () => "p",
     onBug: (error) => {

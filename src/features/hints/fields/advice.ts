@@ -28,15 +28,8 @@ import { ownCopy } from "../../../kernel/text/own-copy.ts";
 import { type Field, field } from "../../../kernel/text/field.ts";
 import { remembered } from "../../../kernel/text/remembered.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
+import type { Pause } from "../../../kernel/poll/ports.ts";
 import type { Anchor } from "../../../kernel/time/time-in.ts";
-
-export type Pause = {
-  readonly scope: "budget" | "upstream";
-  /** It counts from the answer on. The ledger caps it. */
-  readonly forMs: number;
-  /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
-  readonly source: "retry_after" | "rate_limit" | "credit_spent";
-};
 
 export type Advice = {
   /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */

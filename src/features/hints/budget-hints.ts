@@ -1,26 +1,38 @@
-/** Upstream signals hold a budget back: by pauses, back-off, lowered limits, yielding to production. */
+/** What answers say holds a budget back: by pauses, back-off, lowered limits, yielding to production. */
 
 import type { Advice } from "./fields/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "./fields/limits.ts";
 import type { Budget, Rate } from "../../kernel/config/config.ts";
 import { capOf, partOf } from "../../kernel/config/part.ts";
-import type { SkipCause } from "../../kernel/exchange/outcome.ts";
+import type { Granted, Settlement } from "../../kernel/budget/ledger.ts";
+import type { Needs } from "../../kernel/budget/needs.ts";
 import { keepNewest } from "../../kernel/text/remembered.ts";
-import type { BudgetRestraint } from "../../kernel/budget/ledger.ts";
+import type { Why } from "./concern.ts";
 import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";
 import type { Held, Lowered } from "./record.ts";
-import { longestRateOf, loweredBy, type Needs, yieldMsOf } from "./signals.ts";
+import { longestRateOf, loweredBy, yieldMsOf } from "./signals.ts";
+import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
-/** While yielding to production, one slot in this many is used. */
-export const YIELD_KEEPS_ONE_IN = 4;
 /** So many different limits of one window are kept at once. Further ones are merged into the strictest of them. */
 const MOST_LIMITS = 8;
 const MOST_DOUBLINGS = 30;
 /** So many limits are shown at once. */
 const MOST_KNOWN = 16;
 
+/** How a budget is held back, for people. Times are monotonic. */
+export type HintsStatus = {
+  readonly advertisedLimit: number | undefined;
+  readonly advertisedRemaining: number | undefined;
+  /** The upstream said this last of each of its limits, whatever they count. */
+  readonly advertisedLimits: readonly KnownLimit[];
+  /** It lies in the past if nothing pauses the budget. */
+  readonly pausedUntilMs: number;
+  /** Why the last refusal was taken for one of this budget, where it could have been another's. */
+  readonly refusedWhy: Why | undefined;
+};
+
 /** The signals that are in force for one budget. They only tighten, until they expire. */
-export class Restraint {
+export class BudgetHints implements Granted {
   budget: Budget;
   needs: Needs;
   /** It lies in the past if there is no pause. */
@@ -38,6 +50,10 @@ export class Restraint {
   #limits: Map<string, KnownLimit> | undefined;
   /** By window; the strictest limit comes first and ends first. */
   #lowered: Map<number, readonly Lowered[]> | undefined;
+  readonly #untold: UntoldLimit = new UntoldLimit();
+  #refusedWhy: Why | undefined;
+  /** By the more specific budget for whose limit the refusal was taken. Most budgets have no such parts. */
+  #partsRefusedAtMs: Map<string, number> | undefined;
 
   constructor(budget: Budget, needs: Needs = () => 0) {
     this.budget = budget;
@@ -60,18 +76,26 @@ export class Restraint {
     return this.#left <= 0 ? this.#leftUntilMs : nowMs;
   }
 
-  /** Negative for those that were not sent after all. */
-  sent(requests: number): void {
-    this.#left -= requests;
+  /** One more request is on its way. */
+  granted(): Granted {
+    this.#left -= 1;
+    return this;
   }
 
-  /** The cap of one rate now: lower if the upstream advertised less than the config says. */
+  settle(settlement: Settlement): void {
+    if (settlement === "unsent") this.#left += 1;
+  }
+
+  /** The cap of one rate now: lower if the upstream advertised less than the config says, or refused as much. */
   capOf(rate: Rate, configuredCap: number, nowMs: number): number {
     // Only the strictest limit in force counts in a window.
     const lowered = this.#lowered?.get(rate.perMs)?.find(({ untilMs }) => nowMs < untilMs);
-    if (lowered === undefined) return configuredCap;
     // Never under one: with none, nobody would see the limit rise again.
-    return Math.min(configuredCap, Math.max(1, capOf(lowered.requests, this.budget)));
+    const cap =
+      lowered === undefined
+        ? configuredCap
+        : Math.min(configuredCap, Math.max(1, capOf(lowered.requests, this.budget)));
+    return this.#untold.capOf(rate, cap, this.budget, nowMs);
   }
 
   /** Each limit is shown as it was advertised last, with what is known of its window. */
@@ -79,7 +103,17 @@ export class Restraint {
     return [...(this.#limits?.values() ?? [])];
   }
 
-  get held(): Omit<Held, "untold"> {
+  get status(): HintsStatus {
+    return {
+      advertisedLimit: this.advertised.limit,
+      advertisedRemaining: this.advertised.remaining,
+      advertisedLimits: [...this.limits, ...this.#untold.known],
+      pausedUntilMs: this.pausedUntilMs,
+      refusedWhy: this.#refusedWhy,
+    };
+  }
+
+  get held(): Held {
     return {
       pausedUntilMs: this.pausedUntilMs,
       yieldUntilMs: this.#yieldUntilMs,
@@ -89,6 +123,7 @@ export class Restraint {
         const last = others.at(-1) ?? strictest;
         return strictest === undefined || last === undefined ? [] : [{ ...strictest, untilMs: last.untilMs }];
       }),
+      untold: this.#untold.held(this.budget.maxPauseMs),
       windows: this.#windows?.all ?? [],
     };
   }
@@ -108,6 +143,7 @@ export class Restraint {
     }
     if (this.#windows === undefined && held.windows.length > 0)
       this.#windows = new LearnedWindows(held.windows);
+    if (held.untold !== undefined) this.#untold.adopt(held.untold, this.budget.maxPauseMs);
   }
 
   /** By the operator's word: what the upstream asked for no longer holds us back. Lowered limits and leases stay. */
@@ -116,6 +152,33 @@ export class Restraint {
     this.#yieldUntilMs = 0;
     this.#leftUntilMs = 0;
     this.#hintlessRefusals = 0;
+  }
+
+  /** The upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
+  heardAlone(advice: Advice, nowMs: number, inFlight: number): void {
+    const isPaused = nowMs < this.pausedUntilMs;
+    const rate = longestRateOf(this.budget);
+    const cap = this.capOf(rate, capOf(rate.requests, this.budget), nowMs);
+    this.applyAdvice(advice, nowMs, inFlight);
+    if (advice.throttled) {
+      this.#refusedWhy = undefined;
+      if (tellsLimit(advice, this.limits)) return;
+    }
+    this.#untold.heard(advice, this, cap, isPaused, nowMs);
+  }
+
+  /** A refusal was taken for one of this budget, though it could be another's. So nothing is learned of a limit that is not told. */
+  refused(why: Why | undefined): void {
+    this.#refusedWhy = why;
+  }
+
+  /** A part of it is refused: whether another part was, within its longest window. */
+  isRefusedElsewhere(part: string, nowMs: number): boolean {
+    const refusedAtMs = (this.#partsRefusedAtMs ??= new Map());
+    const fromMs = nowMs - longestRateOf(this.budget).perMs;
+    for (const [name, atMs] of refusedAtMs) if (atMs < fromMs) refusedAtMs.delete(name);
+    refusedAtMs.set(part, nowMs);
+    return refusedAtMs.size > 1;
   }
 
   /** `inFlight`: so many other requests have no answer yet. */
@@ -190,24 +253,4 @@ export class Restraint {
     const added = { perMs, requests: last?.requests ?? requests, untilMs: nowMs + perMs };
     (this.#lowered ??= new Map()).set(perMs, [...stricter.slice(0, MOST_LIMITS - 1), added]);
   }
-}
-
-export type Screening = {
-  readonly skip: Extract<SkipCause, "backoff" | "yield" | "quota"> | undefined;
-  /** Slots in a row that were skipped by yielding. Passed in again at the next slot. */
-  readonly yielded: number;
-};
-
-/** Decides whether a slot is used at all, before anyone waits for a lease. */
-export function screenSlot(
-  restraint: BudgetRestraint,
-  upstreamPausedUntilMs: number,
-  yielded: number,
-  nowMs: number,
-): Screening {
-  if (restraint.pausedUntilMs > nowMs || upstreamPausedUntilMs > nowMs) return { skip: "backoff", yielded };
-  if (restraint.isQuotaSpent) return { skip: "quota", yielded };
-  if (restraint.isYielding && yielded < YIELD_KEEPS_ONE_IN - 1)
-    return { skip: "yield", yielded: yielded + 1 };
-  return { skip: undefined, yielded: 0 };
 }

@@ -1,6 +1,6 @@
-import type { Clock } from "../time/clock.ts";
-import type { Note, NoteKind } from "../text/notes.ts";
-import { number } from "../text/rows.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
+import type { Note, NoteKind } from "../../kernel/text/notes.ts";
+import { number } from "../../kernel/text/rows.ts";
 
 /** When the pause of an upstream alone ends, by its name. Wall clock. */
 export const PAUSES: NoteKind<number> = {

@@ -1,11 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
-import { JournaledLedger } from "../../../src/features/quota/journaled-ledger.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
-import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
+import { charge, TestLedger } from "../../support/test-ledger.ts";
 import { type QuotaKey, quotaNotes, type QuotaRow, quotasIn } from "../../../src/features/quota/quota.ts";
-import { Quotas } from "../../../src/features/quota/quotas.ts";
 import { type BudgetRecord, HELD } from "../../../src/features/hints/record.ts";
 import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
@@ -66,8 +64,7 @@ class SlowFile implements NoteHome {
 
 class Process {
   readonly file: SlowFile;
-  readonly inner: LocalLedger;
-  readonly ledger: JournaledLedger;
+  readonly ledger: TestLedger;
 
   constructor(disk: Disk, clock: VirtualClock, quotaRequests: number) {
     const quota = {
@@ -83,17 +80,15 @@ class Process {
     ];
     const config = sampleConfig({ budgets, upstreams: [] });
     this.file = new SlowFile(disk);
-    this.inner = new LocalLedger(
-      config,
-      clock,
-      new Quotas(clock, { rows: disk.rows, lostHours: [] }),
-      disk.records,
-    );
-    this.ledger = new JournaledLedger(this.inner, [this.file], clock);
+    this.ledger = new TestLedger(config, clock, {
+      quotas: { rows: disk.rows, lostHours: [] },
+      budgets: disk.records,
+      homes: [this.file],
+    });
   }
 
   async granted(budget = "api", mostCost = 0): Promise<Lease> {
-    const asked = this.ledger.take([budget], mostCost);
+    const asked = this.ledger.ask([budget], mostCost);
     await this.file.finish();
     const decision = await asked;
     if (decision.kind === "wait") throw new Error(`it has to wait: ${decision.cause}`);
@@ -122,7 +117,7 @@ describe("a request that costs money", () => {
     lease.settle("answered");
     await process.file.finish();
     expect([spent("requests"), spent("unconfirmed")]).toEqual([300, 300]);
-    lease.charge(40);
+    charge(lease, 40);
     await process.file.finish();
     await process.file.finish();
     expect([spent("requests"), spent("unconfirmed")]).toEqual([40, 0]);
@@ -138,10 +133,10 @@ describe("a request that costs money", () => {
     const process = start();
     const lease = await process.granted("paid", 0);
     lease.settle("answered");
-    lease.charge(1_000);
+    charge(lease, 1_000);
     await process.file.finish();
     expect(disk.total(PAID)).toBe(1_000);
-    expect(process.inner.restraint(["paid"], 1).isQuotaSpent).toBe(true);
+    expect(process.ledger.isQuotaSpent(["paid"], 1)).toBe(true);
   });
 
   test("keeps all that it might have cost where its process is killed, and is not sent where that is too much", async () => {
@@ -149,9 +144,9 @@ describe("a request that costs money", () => {
     await start().granted("paid", 300);
     clock.stall(2_000);
     const next = start();
-    expect(next.inner.quotas.of("paid", "money")).toMatchObject({ used: 300, unconfirmed: 300 });
+    expect(next.ledger.quotas.of("paid", "money")).toMatchObject({ used: 300, unconfirmed: 300 });
     await next.granted("paid", 600);
-    expect(await next.ledger.take(["paid"], 101)).toMatchObject({
+    expect(await next.ledger.ask(["paid"], 101)).toMatchObject({
       kind: "wait",
       cause: "quota",
       budget: "paid",
@@ -162,11 +157,11 @@ describe("a request that costs money", () => {
 describe("a request of a budget with a quota", () => {
   test("has no lease before it is in the file", async () => {
     const { disk, start } = scene();
-    const { inner, ledger, file } = start();
+    const { ledger, file } = start();
     let isGranted = false;
-    const asked = Promise.resolve(ledger.take(["api"])).then(() => (isGranted = true));
+    const asked = Promise.resolve(ledger.ask(["api"])).then(() => (isGranted = true));
     await settle();
-    expect([isGranted, inner.state("api")?.rates[0]?.leases]).toEqual([false, 0]);
+    expect([isGranted, ledger.inner.ratesOf("api")?.[0]?.leases]).toEqual([false, 0]);
     await file.finish();
     await asked;
     expect([isGranted, disk.total(API), disk.total(API, "unconfirmed")]).toEqual([true, 1, 1]);
@@ -188,7 +183,7 @@ describe("a request of a budget with a quota", () => {
     const { disk, start } = scene();
     const process = start();
     await process.granted();
-    const second = process.ledger.take(["api"]);
+    const second = process.ledger.ask(["api"]);
     await settle();
     await process.file.finish();
     expect(await second).toMatchObject({ kind: "wait", cause: "budget" });
@@ -204,27 +199,27 @@ describe("a request of a budget with a quota", () => {
     clock.stall(5_000);
     await first.granted();
     for (let life = 0; life < 5; life += 1) {
-      const { inner, file } = start();
-      expect(inner.quotas.of("api", "requests")).toMatchObject({ used: 2, unconfirmed: 1 });
+      const { ledger, file } = start();
+      expect(ledger.quotas.of("api", "requests")).toMatchObject({ used: 2, unconfirmed: 1 });
       await file.finish();
     }
     const next = start();
     clock.stall(101 * HOUR_MS);
-    expect(next.inner.quotas.of("api", "requests")).toMatchObject({ used: 0, unconfirmed: 0 });
+    expect(next.ledger.quotas.of("api", "requests")).toMatchObject({ used: 0, unconfirmed: 0 });
     expect(disk.total(API)).toBe(2);
   });
 
   test("is not asked for beyond the quota, also by two at once", async () => {
     const { disk, start } = scene(1);
     const { ledger, file } = start();
-    const asked = [ledger.take(["api"]), ledger.take(["api"])];
+    const asked = [ledger.ask(["api"]), ledger.ask(["api"])];
     await file.finish();
     const decisions = await Promise.all(asked.map((each) => Promise.resolve(each)));
     expect(decisions).toMatchObject([{ kind: "granted" }, { kind: "wait", cause: "quota", budget: "api" }]);
     await file.finish();
     expect(disk.total(API)).toBe(1);
     for (let life = 0; life < 5; life += 1) {
-      expect(await start().ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
+      expect(await start().ledger.ask(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
       expect(disk.total(API)).toBe(1);
     }
   });
@@ -235,7 +230,7 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
   function passHours(process: Process, clock: VirtualClock, hours: number): void {
     for (let passed = 0; passed < hours * 12; passed += 1) {
       clock.stall(HOUR_MS / 12);
-      process.inner.quotas.calendar.now();
+      process.ledger.quotas.calendar.now();
     }
   }
 
@@ -254,9 +249,9 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     await write(process);
     expect(disk.total(API)).toBe(1);
     clock.stall(20 * HOUR_MS);
-    expect(start().inner.quotas.of("api", "requests").used).toBe(1);
+    expect(start().ledger.quotas.of("api", "requests").used).toBe(1);
     clock.stall(100 * HOUR_MS);
-    expect(start().inner.quotas.of("api", "requests").used).toBe(0);
+    expect(start().ledger.quotas.of("api", "requests").used).toBe(0);
   });
 
   test("counts what was sent before the time was known, and forgets what an earlier process sent", async () => {
@@ -270,12 +265,12 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     (await process.granted()).settle("answered");
     clock.stepWall(realMs);
     passHours(process, clock, 1);
-    expect(process.inner.quotas.of("api", "requests").used).toBe(51);
+    expect(process.ledger.quotas.of("api", "requests").used).toBe(51);
     await write(process);
     expect(disk.total(API, "requests", hour)).toBe(51);
     expect(disk.total(API)).toBe(51);
     clock.stall(110 * HOUR_MS);
-    expect(process.inner.quotas.of("api", "requests").used).toBe(0);
+    expect(process.ledger.quotas.of("api", "requests").used).toBe(0);
   });
 });
 
@@ -300,14 +295,14 @@ describe("a quota of a process that was killed before it believed the time", () 
     const disk = await killedIn1970();
     const clock = new VirtualClock({ nowMs: 0, wallMs: TODAY_MS });
     for (let life = 0; life < 3; life += 1) {
-      const { inner, file } = new Process(disk, clock, 100);
-      expect(inner.quotas.of("api", "requests").used).toBe(2);
+      const { ledger, file } = new Process(disk, clock, 100);
+      expect(ledger.quotas.of("api", "requests").used).toBe(2);
       await file.finish();
       expect(disk.total(API, "requests", today)).toBe(2);
     }
     const last = new Process(disk, clock, 100);
     clock.stall(102 * HOUR_MS);
-    expect(last.inner.quotas.of("api", "requests").used).toBe(0);
+    expect(last.ledger.quotas.of("api", "requests").used).toBe(0);
   });
 
   test("counts where the next life begins in 1970 too, and the clock is set while it runs", async () => {
@@ -315,8 +310,8 @@ describe("a quota of a process that was killed before it believed the time", () 
     const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
     const process = new Process(disk, clock, 100);
     clock.stepWall(TODAY_MS);
-    process.inner.quotas.calendar.settle();
-    expect(process.inner.quotas.of("api", "requests").used).toBe(2);
+    process.ledger.quotas.calendar.settle();
+    expect(process.ledger.quotas.of("api", "requests").used).toBe(2);
     await process.file.finish();
     expect(disk.total(API, "requests", today)).toBe(2);
   });
@@ -326,8 +321,8 @@ describe("a quota of a process that was killed before it believed the time", () 
     disk.write(
       quotaNotes({ rows: [{ ...API, hour: 0, requests: Infinity, unconfirmed: Infinity }], lostHours: [] }),
     );
-    const { inner, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
-    expect(inner.quotas.of("api", "requests").used).toBe(100);
+    const { ledger, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
+    expect(ledger.quotas.of("api", "requests").used).toBe(100);
     await file.finish();
     expect(disk.rows.map(({ hour, requests }) => [hour, requests])).toEqual([
       [0, 0],
@@ -338,22 +333,22 @@ describe("a quota of a process that was killed before it believed the time", () 
 
 test("a budget that leaves the config while a request waits for the file grants nothing, and breaks nothing", async () => {
   const { start } = scene();
-  const { inner, ledger, file } = start();
-  const asked = ledger.take(["api"]);
+  const { ledger, file } = start();
+  const asked = ledger.ask(["api"]);
   await settle();
-  inner.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
+  ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   await file.finish();
   expect(await asked).toMatchObject({ kind: "wait", cause: "ledger", budget: "api" });
 });
 
 test("a budget that gets a spend while a request waits for the file has that in the file too before the lease", async () => {
   const { disk, start } = scene();
-  const { inner, ledger, file } = start();
-  const asked = ledger.take(["api"], 300);
+  const { ledger, file } = start();
+  const asked = ledger.ask(["api"], 300);
   await settle();
   const quota = { most: 100, perMs: HOUR_MS, onExhaust: "stop" } as const;
   const budgets = [sampleBudget({ quota, spend: { ...quota, most: 1_000 } })];
-  inner.change(sampleConfig({ budgets, upstreams: [] }));
+  ledger.change(sampleConfig({ budgets, upstreams: [] }));
   expect(disk.total({ budget: "api", of: "money" })).toBe(0);
   // The row of the new quota may be on its way beside the first one.
   for (let batch = 0; batch < 3; batch += 1) await file.finish();
@@ -363,19 +358,19 @@ test("a budget that gets a spend while a request waits for the file has that in 
 
 test("a refusal pauses whoever asks through the file, and its end is told to who waits", async () => {
   const { clock, start } = scene();
-  const { inner, ledger } = start();
+  const { ledger } = start();
   const heard: string[] = [];
   ledger.onChange((budget) => heard.push(budget));
-  ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
-  expect(ledger.restraint(["api"]).pausedUntilMs).toBe(clock.now() + 60_000);
-  inner.resume("api");
-  expect(ledger.restraint(["api"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+  ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
+  expect(ledger.hints.pausedUntilMs(["api"])).toBe(clock.now() + 60_000);
+  ledger.hints.resume("api");
+  expect(ledger.hints.pausedUntilMs(["api"])).toBeLessThanOrEqual(clock.now());
   expect(heard).toEqual(["api"]);
 });
 
 test("a budget without a quota waits for no file", async () => {
   const { start } = scene();
-  expect(start().ledger.take(["free"])).toMatchObject({ kind: "granted" });
+  expect(start().ledger.ask(["free"])).toMatchObject({ kind: "granted" });
 });
 
 type Step =
@@ -420,7 +415,7 @@ test("whenever it is killed, none that was sent is missing, and too many are onl
         if (each.kind === "take") {
           const { ledger } = process;
           asking += 1;
-          const asked = Promise.resolve(ledger.take(["api"]));
+          const asked = Promise.resolve(ledger.ask(["api"]));
           void asked.then((decision) => {
             if (ledger !== process.ledger) return;
             asking -= 1;
@@ -544,12 +539,12 @@ test("however often it is killed and reloaded, and whatever its home answers, no
     // Two days before the end of a month.
     const wallMs = Date.UTC(2026, 10, 29);
     const clock = new VirtualClock({ nowMs: 7 * HOUR_MS, wallMs });
-    const start = (): { file: SlowFile; inner: LocalLedger; ledger: JournaledLedger } => {
+    const start = (): { file: SlowFile; ledger: TestLedger } => {
       const file = new SlowFile(disk);
-      const quotas = new Quotas(clock, { rows: disk.rows, lostHours: [] });
-      const inner = new LocalLedger(configs["as it was"], clock, quotas);
+      const quotas = { rows: disk.rows, lostHours: [] };
+      const ledger = new TestLedger(configs["as it was"], clock, { quotas, homes: [file] });
       clock.stall(120_000);
-      return { file, inner, ledger: new JournaledLedger(inner, [file], clock) };
+      return { file, ledger };
     };
     let process = start();
     let open: Billed[] = [];
@@ -557,7 +552,7 @@ test("however often it is killed and reloaded, and whatever its home answers, no
     const bills = new Set<Billed>();
     const ask = async (most: number, cost: number): Promise<void> => {
       const { ledger } = process;
-      const decision = await ledger.take(["paid"], most);
+      const decision = await ledger.ask(["paid"], most);
       if (ledger !== process.ledger || decision.kind === "wait") return;
       // The worst of moments: it is billed as soon as it is granted.
       const billed = { lease: decision.lease, atMs: clock.wallNow(), most, cost };
@@ -569,7 +564,7 @@ test("however often it is killed and reloaded, and whatever its home answers, no
       if (ended === undefined) return;
       if (how === "unsent") bills.delete(ended);
       ended.lease.settle(how === "told" ? "answered" : how === "untold" ? "unanswered" : how);
-      if (how !== "unsent") ended.lease.charge(how === "told" ? ended.cost : ended.most);
+      if (how !== "unsent") charge(ended.lease, how === "told" ? ended.cost : ended.most);
     };
     for (const each of steps) {
       if (each.kind === "take") {
@@ -579,7 +574,7 @@ test("however often it is killed and reloaded, and whatever its home answers, no
       else if (each.kind === "passes") clock.stall(each.ms);
       else if (each.kind === "reload") {
         budgets = each.how;
-        process.inner.change(configs[budgets]);
+        process.ledger.change(configs[budgets]);
         clock.stall(120_000);
       } else if (each.kind === "killed") {
         open = [];

@@ -1,0 +1,71 @@
+/** What each feature adds to an upstream, and to the budgets of all. A feature that goes takes its lines here with it. */
+
+import { tokenRequests } from "../../features/auth/oauth2.ts";
+import { Hints, type HintsParts } from "../../features/hints/hints.ts";
+import { askedOf } from "../../features/money/cost.ts";
+import { heldNote } from "../../features/hints/record.ts";
+import { Journals } from "../../features/quota/journal.ts";
+import type { KeptQuotas } from "../../features/quota/quota.ts";
+import { Quotas } from "../../features/quota/quotas.ts";
+import { askFor } from "../../kernel/budget/ledger.ts";
+import { LocalLedger, type Right } from "../../kernel/budget/local-ledger.ts";
+import type { Sender } from "../../kernel/budget/needs.ts";
+import type { Config, Upstream } from "../../kernel/config/config.ts";
+import type { Equipment } from "../../kernel/polling/poll-once.ts";
+import type { NoteHome } from "../../kernel/text/notes.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
+import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
+import { judgingOf } from "../judging.ts";
+
+export function equipmentOf(upstream: Upstream, { hints }: Pick<Budgets, "hints">): Equipment {
+  return {
+    ask: askFor(upstream.budgets, askedOf(upstream)),
+    gates: [hints.gateOf(upstream)],
+    judging: judgingOf(upstream),
+    isPolledBetweenSlots: mayBePolledBetweenSlots(upstream),
+  };
+}
+
+function sendersOf(upstreams: readonly Upstream[]): readonly Sender[] {
+  return [...upstreams, ...tokenRequests(upstreams)];
+}
+
+/** The budgets of a process, and all that holds them back. */
+export type Budgets = {
+  readonly ledger: LocalLedger;
+  readonly hints: Hints;
+  readonly quotas: Quotas;
+  /** What the next process must know is on its way to its homes. */
+  readonly journal: Journals;
+};
+
+export type BudgetsParts = Pick<HintsParts, "budgets" | "pauses" | "keepPause"> & {
+  /** What earlier processes sent. */
+  readonly quotas?: KeptQuotas;
+  readonly homes?: readonly NoteHome[];
+  readonly right?: Right | undefined;
+};
+
+export function openBudgets(config: Config, clock: Clock, parts: BudgetsParts = {}): Budgets {
+  const { homes = [], budgets = new Map(), right } = parts;
+  const journal = new Journals(homes);
+  const quotas = new Quotas(clock, parts.quotas);
+  const keepBudget: HintsParts["keepBudget"] = (budget, record) => {
+    journal.put(heldNote(budget, record));
+    return journal.written();
+  };
+  const hints = new Hints({
+    ...parts,
+    clock,
+    calendar: quotas.calendar,
+    ...(homes.length > 0 && { keepBudget }),
+  });
+  const ledger = new LocalLedger(config, clock, {
+    constraints: [hints, quotas],
+    sendersOf,
+    partsBefore: new Map([...budgets].map(([name, { part }]) => [name, part])),
+    right,
+  });
+  if (homes.length > 0) quotas.keepIn(journal);
+  return { ledger, hints, quotas, journal };
+}

@@ -1,0 +1,226 @@
+import { usedUpWords } from "../features/status/credit-sentence.ts";
+import { quotaStanding } from "../features/quota/standing.ts";
+import type { Hints } from "../features/hints/hints.ts";
+import { YIELD_KEEPS_ONE_IN } from "../features/hints/signals.ts";
+import { History, type Kept } from "../features/history/history.ts";
+import { type SeenBefore, seenElsewhere, seenLast, seenUntil } from "../features/history/incidents.ts";
+import { OwnNetwork } from "../features/history/own-network.ts";
+import type { RestoredUpstream, StateStore } from "../features/history/state.ts";
+import { UpstreamRecord } from "../features/history/upstream-record.ts";
+import { isWatching } from "../features/history/watched.ts";
+import { type Logger, LogRecorder } from "../features/log/logger.ts";
+import { mostOf } from "../features/money/price.ts";
+import type { Notifier } from "../features/notify/notifier.ts";
+import type { Quotas } from "../features/quota/quotas.ts";
+import type { Upstream } from "../kernel/config/config.ts";
+import { type Health, SLOTS_UNTIL_UNKNOWN, UNKNOWN_HEALTH } from "../kernel/poll/health.ts";
+import type { Poll } from "../kernel/poll/poll.ts";
+import type { Recorder } from "../kernel/poll/ports.ts";
+import { keepNewest } from "../kernel/text/remembered.ts";
+import type { Clock } from "../kernel/time/clock.ts";
+
+export type RecordsParts = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly budgets: { readonly hints: Hints; readonly quotas: Quotas };
+  readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
+  readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
+  /** The leader before this one left how it saw those upstreams that were not well, at that time. Wall clock. */
+  readonly before?: { readonly atMs: number; readonly seen: ReadonlyMap<string, SeenBefore> } | undefined;
+  /** Aborts when the app stops. */
+  readonly stopping: AbortSignal;
+};
+
+const SETTLE_EVERY_MS = 5_000;
+/** A month of hours takes 32 kB, a week of one value ten, and fifty incidents as much. */
+const MOST_GONE = 500;
+
+/** Of an upstream that is not polled here now. */
+type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: Kept };
+
+/** What is known of each upstream by its polls, and by those who polled it before. */
+export class Records {
+  readonly #parts: RecordsParts;
+  /** An upstream has its record from its first poll until it leaves the config. */
+  readonly #records = new Map<string, UpstreamRecord>();
+  /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
+  readonly #gone = new Map<string, Gone>();
+  readonly #network = new OwnNetwork();
+  #isSettling = false;
+  /** How an earlier process saw upstreams that have not been polled here since. */
+  readonly #seenBefore: Map<string, SeenBefore>;
+  /** Of the config that runs. */
+  #upstreams: ReadonlyMap<string, Upstream> = new Map();
+
+  constructor(configured: readonly Upstream[], parts: RecordsParts) {
+    this.#parts = parts;
+    this.#seenBefore = new Map(parts.before?.seen);
+    const { clock, store } = parts;
+    const names = new Set(configured.map(({ name }) => name));
+    // What left the config while nothing ran goes as by a reload, with the first `keep`.
+    for (const name of store?.inAnIncident ?? []) {
+      if (names.has(name)) continue;
+      const history = new History(name, clock.wallNow(), store?.restored(name));
+      this.#records.set(name, new UpstreamRecord(history, this.#receiversOf(name, history)));
+    }
+  }
+
+  of(upstream: string): UpstreamRecord | undefined {
+    return this.#records.get(upstream);
+  }
+
+  get inFlight(): number {
+    return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
+  }
+
+  /** How many cannot be reached because we are offline; 0 while any answers. */
+  offlineUpstreams(nowMs: number): number {
+    return this.#network.unreachable(nowMs);
+  }
+
+  /** It failed, and the failure may be our own network's. */
+  isUnsure(upstream: string): boolean {
+    return this.#network.isSuspected(upstream);
+  }
+
+  /** Judges no more: what is not known to be our own network's failure is left as it is. */
+  close(): void {
+    this.#network.keep([]);
+  }
+
+  /** The same for the same upstream, across reloads. */
+  open(upstream: Upstream): UpstreamRecord {
+    const { clock, store } = this.#parts;
+    const { name, schedule } = upstream;
+    const known = this.#records.get(name);
+    if (known !== undefined) return known;
+    const gone = this.#gone.get(name);
+    this.#gone.delete(name);
+    const restored = gone ?? store?.restored(name);
+    const nowMs = clock.wallNow();
+    const own = restored?.incidents ?? [];
+    const ownLastMs = restored?.polls.at(-1)?.atMs;
+    const wasElsewhere = gone === undefined && (this.#parts.before?.atMs ?? 0) > (ownLastMs ?? 0);
+    const elsewhere = wasElsewhere ? this.#seenBefore.get(name) : undefined;
+    const before = wasElsewhere ? elsewhere : restored && seenLast(restored, schedule.longestGapMs);
+    if (before === undefined) this.#seenBefore.delete(name);
+    else this.#seenBefore.set(name, before);
+    const incidents = seenUntil(
+      elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
+      before?.lastPollAtMs ?? ownLastMs,
+      // Another process saw that it was over, and nobody knows since when.
+      wasElsewhere && elsewhere === undefined ? Infinity : nowMs,
+      schedule.longestGapMs,
+    );
+    const sinceMs = this.healthBefore(name) && before?.sinceMs;
+    const [[last], [newest]] = [own, incidents];
+    // The evidence of one that is over by then is none of the next.
+    const goesOn = newest?.endedAtMs === undefined && newest?.startedAtMs === last?.startedAtMs;
+    const left = { ...restored, incidents, ...(!goesOn && { evidence: [] }) };
+    const history = new History(name, nowMs, left, gone?.kept, sinceMs);
+    const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
+      this.#judge(name, poll, judged),
+    );
+    this.#network.watch(upstream, nowMs);
+    this.#records.set(name, record);
+    return record;
+  }
+
+  /** What nobody has looked at for long begins as unknown. */
+  healthBefore(upstream: string): Health | undefined {
+    const before = this.#seenBefore.get(upstream);
+    if (before === undefined || this.#parts.clock.wallNow() > before.knownUntilMs) return undefined;
+    return { ...UNKNOWN_HEALTH, state: before.state, isUp: before.isUp };
+  }
+
+  /** Of these upstreams, which are all that are polled from now on; of the others it is remembered how they left. */
+  keep(upstreams: readonly Upstream[]): void {
+    this.#upstreams = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
+    for (const { name, schedule } of upstreams) {
+      const history = this.#records.get(name)?.history;
+      if (history !== undefined) history.longestGapMs = schedule.longestGapMs;
+    }
+    for (const [name, record] of this.#records) {
+      if (this.#upstreams.has(name)) continue;
+      this.#records.delete(name);
+      this.#seenBefore.delete(name);
+      record.record({ kind: "unwatched" });
+      const { incidents, lastPolls, lastPoll, kept } = record.history;
+      const lastWatching = lastPolls.findLast(({ outcome }) => isWatching(outcome));
+      const polls = [lastWatching, lastPoll].filter((poll) => poll !== undefined);
+      const [newest] = incidents;
+      const isOpen = newest !== undefined && newest.endedAtMs === undefined;
+      const evidence = isOpen ? record.history.evidence.of(newest) : [];
+      if (lastPoll !== undefined || incidents.length > 0 || !kept.values.isEmpty)
+        keepNewest(this.#gone, name, { incidents, polls, evidence, kept }, MOST_GONE);
+    }
+    this.#network.keep(upstreams);
+  }
+
+  /** What the next leader must know of it: undefined where it is well, or nobody knows. */
+  seenOf({ name, budgets, schedule }: Upstream, health: Health): SeenBefore | undefined {
+    const { clock } = this.#parts;
+    const { hints } = this.#parts.budgets;
+    const history = this.#records.get(name)?.history;
+    if (history === undefined) return undefined;
+    const newest = history.newestIncident;
+    const incident = newest?.endedAtMs === undefined ? newest : undefined;
+    if (incident === undefined && (health.state === "up" || health.state === "unknown")) return undefined;
+    const lastPollAtMs = history.lastPoll?.atMs ?? this.#seenBefore.get(name)?.lastPollAtMs;
+    // Who is asked for silence, or for few polls, does not know less by that.
+    const isYielding = hints.yieldingOf(budgets, clock.now()) !== undefined;
+    const slots = SLOTS_UNTIL_UNKNOWN * (isYielding ? YIELD_KEEPS_ONE_IN : 1);
+    const pausedUntilMs = Math.max(hints.upstreamPausedUntilMs(name), hints.pausedUntilMs(budgets));
+    const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs - clock.now() + clock.wallNow());
+    return {
+      state: health.state,
+      isUp: health.isUp,
+      sinceMs: history.sinceMs,
+      lastPollAtMs,
+      knownUntilMs: askedUntilMs + slots * schedule.longestGapMs,
+      incident,
+    };
+  }
+
+  #judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
+    this.#network.judge(upstream, poll, judged);
+    if (this.#network.isWaiting && !this.#isSettling) void this.#settle();
+  }
+
+  /** A failure that only another upstream could explain is counted though none is polled. */
+  async #settle(): Promise<void> {
+    const { clock, stopping } = this.#parts;
+    this.#isSettling = true;
+    while (this.#network.isWaiting && !stopping.aborted) {
+      await clock.sleep(SETTLE_EVERY_MS, stopping);
+      this.#network.settle(clock.wallNow());
+    }
+    this.#isSettling = false;
+  }
+
+  /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
+  #receiversOf(name: string, history: History): readonly Recorder[] {
+    const { clock, log, store, notifier } = this.#parts;
+    return [
+      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
+      ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
+      ...(store === undefined ? [] : [store.recorderOf(name, history)]),
+    ];
+  }
+
+  /** Why nothing is left of its budgets, or of this one, for a poll of this upstream. */
+  #usedUp(name: string, budget: string | undefined): string | undefined {
+    const { clock } = this.#parts;
+    const { quotas } = this.#parts.budgets;
+    const upstream = this.#upstreams.get(name);
+    if (upstream === undefined) return undefined;
+    const { price, budgets } = upstream;
+    const nowMs = clock.wallNow();
+    const spend = { dearest: mostOf(price), currency: price?.currency };
+    const words = (budget === undefined ? budgets : [budget]).flatMap((each) => [
+      usedUpWords(quotaStanding(quotas, { budget: each, of: "money" }, spend, nowMs), nowMs),
+      usedUpWords(quotaStanding(quotas, { budget: each, of: "requests" }, { dearest: 1 }, nowMs), nowMs),
+    ]);
+    return words.find((each) => each !== undefined);
+  }
+}
