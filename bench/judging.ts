@@ -4,7 +4,7 @@
  * several short runs of each answer the best is taken.
  */
 
-import { judgingOf } from "../src/app/judging.ts";
+import { judgingOf } from "../src/app/features/judging.ts";
 import { readFileSync } from "node:fs";
 import type { Headers } from "../src/kernel/exchange/exchange.ts";
 import { judge } from "../src/kernel/polling/poll-once.ts";

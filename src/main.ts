@@ -157,7 +157,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     });
   command("schema", "print the config's JSON Schema").action(async () => {
     const { configJsonSchemaText } = await import("./config/schema/json-schema.ts");
-    const { CONFIG_SCHEMA } = await import("./app/sections.ts");
+    const { CONFIG_SCHEMA } = await import("./app/features/sections.ts");
     out(configJsonSchemaText(CONFIG_SCHEMA));
   });
   command("demo", "run everything on this machine: two simulated APIs, and the daemon watching them")
@@ -183,7 +183,7 @@ function withdraw(variables: readonly string[]): void {
 }
 
 /** What reads a config is large, and not every command does. */
-const load: Io["load"] = async (...given) => (await import("./app/sections.ts")).load(...given);
+const load: Io["load"] = async (...given) => (await import("./app/features/sections.ts")).load(...given);
 
 function withIo<Options extends ConfigOption>(options: Options): Options & Io {
   return { ...options, configPath: options.config, environment, load, out, err, wallNowMs: Date.now() };

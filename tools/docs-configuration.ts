@@ -1,6 +1,6 @@
 /** The page of every config key, written from the JSON Schema that the config is read with. */
 
-import { CONFIG_SCHEMA } from "../src/app/sections.ts";
+import { CONFIG_SCHEMA } from "../src/app/features/sections.ts";
 import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { markdownCode } from "./markdown-table.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { readFile, writeFile } from "node:fs/promises";
-import { CONFIG_SCHEMA } from "../src/app/sections.ts";
+import { CONFIG_SCHEMA } from "../src/app/features/sections.ts";
 import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { dashboardText } from "./dashboard/dashboard.ts";
 import { configurationPage } from "./docs-configuration.ts";

@@ -3,7 +3,7 @@ import { openStateStore } from "../features/state/store.ts";
 import type { App, AppOptions } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
 import type { Opened } from "../kernel/config/opened.ts";
-import { load } from "./sections.ts";
+import { load } from "./features/sections.ts";
 
 /** Builds everything, owns everything, and closes it in reverse, also when the building fails half-way. */
 export async function startApp(options: AppOptions): Promise<Opened<App>> {

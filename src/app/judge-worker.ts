@@ -5,7 +5,7 @@ import { type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
 import { lazyChecks } from "../features/expect/lazy-checks.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { judge } from "../kernel/polling/poll-once.ts";
-import { judgingOf } from "./judging.ts";
+import { judgingOf } from "./features/judging.ts";
 import type { LargeAnswer } from "./large-answers.ts";
 
 const checksOf = lazyChecks();

@@ -6,7 +6,7 @@ import { codeOf } from "../kernel/text/escape.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import { judge, type PollTimes } from "../kernel/polling/poll-once.ts";
-import { judgingOf } from "./judging.ts";
+import { judgingOf } from "./features/judging.ts";
 
 export type LargeAnswer = {
   readonly upstream: Upstream;

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import type { Environment } from "../config/read/interpolate.ts";
-import { load } from "./sections.ts";
+import { load } from "./features/sections.ts";
 
 type Question = { readonly configPath: string; readonly environment: Environment };
 

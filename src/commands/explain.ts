@@ -17,7 +17,7 @@ import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";
 import { fileProblem } from "../platform/regular-file.ts";
-import { judgingOf } from "../app/judging.ts";
+import { judgingOf } from "../app/features/judging.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { valueLines } from "./probe.ts";
 

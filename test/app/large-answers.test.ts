@@ -1,6 +1,6 @@
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { ADVICE } from "../../src/features/hints/fields/advice.ts";
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import { loadInThread } from "../../src/app/load-thread.ts";
 import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
 

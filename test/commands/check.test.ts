@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CheckReport, check } from "../../src/commands/check.ts";
 import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 
 type Printed = { readonly code: number; readonly out: string; readonly err: string };
 

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { explain, type ExplainCommand } from "../../src/commands/explain.ts";
 import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
 

@@ -14,7 +14,7 @@ import type { StateStore } from "../../src/features/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
 import { adviceIn } from "../../src/features/hints/advice-in.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 
 let folder: string;
 let upstream: SimulatedUpstream;

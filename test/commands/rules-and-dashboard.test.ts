@@ -9,7 +9,7 @@ import { rules } from "../../src/commands/rules.ts";
 import type { Shape } from "../../src/commands/shape.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
 import { runWith } from "../tools/promtool.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 
 const promtool = requireBinary("promtool");
 const ROOT = join(import.meta.dirname, "../..");

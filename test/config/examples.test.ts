@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import { loaded } from "./config-file.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../docs/examples/", import.meta.url));

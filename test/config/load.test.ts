@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import { readYaml } from "../../src/config/read/yaml.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 

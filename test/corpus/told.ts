@@ -1,6 +1,6 @@
 /** What Pacewatch tells of an answer of the corpus. */
 
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/samples.ts";

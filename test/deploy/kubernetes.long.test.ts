@@ -9,7 +9,7 @@ import { findBinary } from "../support/processes/binaries.ts";
 import { schemaFault, unknownKeys } from "../support/deploy/kubernetes-schemas.ts";
 import { type Resource, filesOf, kustomize, readDocuments } from "../support/deploy/kustomize.ts";
 import { keysIn, loadShipped } from "./shipped-config.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 
 const FOLDER = "deploy/kubernetes";
 const KEYS = "/etc/pacewatch/keys";

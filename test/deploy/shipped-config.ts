@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import type { Loading } from "../../src/config/load.ts";
 
 /** What the manifests put into the environment. */

@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatFault } from "../../src/config/read/fault.ts";
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import type { Loading } from "../../src/config/load.ts";
 import { bytesOf, mutated, pieces } from "./mutate.ts";
 import { promise, type Session, type Target, UNPRINTABLE, within } from "./target.ts";

@@ -1,4 +1,4 @@
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { SecretFinder } from "../../src/transport/secrets/finder.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { load } from "../../src/app/sections.ts";
+import { load } from "../../src/app/features/sections.ts";
 import type { Happening, Scenario } from "./world/scenario.ts";
 import { simulate } from "./simulate.ts";
 

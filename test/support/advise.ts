@@ -1,4 +1,4 @@
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import { ADVICE, type Advice } from "../../src/features/hints/fields/advice.ts";
 import type { AnswerHead, Headers } from "../../src/kernel/exchange/exchange.ts";
 import { judgeAnswer } from "../../src/kernel/poll/judging.ts";

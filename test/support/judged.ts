@@ -1,4 +1,4 @@
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import type { ToldByHeaders } from "../../src/features/hints/fields/advice.ts";
 import type { Expectation } from "../../src/kernel/config/config.ts";
 import type { Exchange, WithoutKeys } from "../../src/kernel/exchange/exchange.ts";

@@ -1,7 +1,7 @@
 import { VALUES } from "../../src/features/values/values.ts";
 import { STREAM } from "../../src/features/streams/judging.ts";
 import { COST } from "../../src/features/money/cost.ts";
-import { judgingOf } from "../../src/app/judging.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyMemory } from "../../src/transport/body-memory.ts";

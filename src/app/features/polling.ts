@@ -15,7 +15,7 @@ import type { Equipment } from "../../kernel/polling/poll-once.ts";
 import type { NoteHome } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
-import { judgingOf } from "../judging.ts";
+import { judgingOf } from "./judging.ts";
 
 export function equipmentOf(upstream: Upstream, { hints }: Pick<Budgets, "hints">): Equipment {
   return {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 import type { Loading } from "../../../src/config/load.ts";
 import { formatFault } from "../../../src/config/read/fault.ts";
 import type { BodyAssertion } from "../../../src/features/expect/config.ts";

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 import { formatFault } from "../../../src/config/read/fault.ts";
 import { ConfigDirectory, withUpstream } from "../config-file.ts";
 

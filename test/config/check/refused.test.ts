@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../fixtures/config");
 const SECRET = "test-key-that-must-not-be-shown";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { CONFIG_SCHEMA } from "../../../src/app/sections.ts";
+import { CONFIG_SCHEMA } from "../../../src/app/features/sections.ts";
 import { configJsonSchemaText } from "../../../src/config/schema/json-schema.ts";
 import { loadText } from "../config-file.ts";
 

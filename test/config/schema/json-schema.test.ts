@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { CONFIG_SCHEMA, load } from "../../../src/app/sections.ts";
+import { CONFIG_SCHEMA, load } from "../../../src/app/features/sections.ts";
 import { configJsonSchemaText } from "../../../src/config/schema/json-schema.ts";
 
 const CONFIG = join(import.meta.dirname, "../../../config");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { filledRequest } from "../../../src/app/filled-request.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 import { opened } from "../../support/opened.ts";
 import { ConfigDirectory, loaded, loadText, refusals, withUpstream } from "../config-file.ts";
 

@@ -6,7 +6,7 @@ import { type Monitoring, startMonitoring } from "../../../tools/stack/monitorin
 import { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Webhook } from "./webhook.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 type Options = {
   readonly prometheus: string;

@@ -13,7 +13,7 @@ import {
   openTokenService,
   type TokenService,
 } from "../../support/token-endpoint.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 /**
  * Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/engine/poll. Side by

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatFault } from "../../../src/config/read/fault.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { launch, startDaemon } from "../../support/processes/daemon.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgingOf } from "../../../src/app/judging.ts";
+import { judgingOf } from "../../../src/app/features/judging.ts";
 import type { Auth } from "../../../src/kernel/config/config.ts";
 import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judgeAnswer } from "../../../src/kernel/poll/judging.ts";

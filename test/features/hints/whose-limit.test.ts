@@ -3,7 +3,7 @@
  * alone, who counts here by itself, and says nothing of it.
  */
 
-import { judgingOf } from "../../../src/app/judging.ts";
+import { judgingOf } from "../../../src/app/features/judging.ts";
 import { ADVICE } from "../../../src/features/hints/fields/advice.ts";
 import { expect, test } from "vitest";
 import { TestLedger } from "../../support/test-ledger.ts";

@@ -3,7 +3,7 @@ import { notify } from "../../../src/features/notify/command.ts";
 import { check } from "../../../src/commands/check.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { Receiving } from "../../support/notify/receiving.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 type Printed = { readonly code: number; readonly out: string; readonly err: string };
 

@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
 import { quota, type Used } from "../../../src/features/quota/command.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 const SPEND = { at_most: 5, per: "30d", on_exhaust: "stop" };
 const PRICE = { per_request: 0.001, currency: "EUR" };

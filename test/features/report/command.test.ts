@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { report, type ReportOptions } from "../../../src/features/report/command.ts";
 import { ConfigDirectory, withUpstream } from "../../config/config-file.ts";
-import { load } from "../../../src/app/sections.ts";
+import { load } from "../../../src/app/features/sections.ts";
 
 test.each<[Partial<ReportOptions>, string]>([
   [{ upstream: ["api", "nobody"] }, 'no upstream of the config is called "nobody"'],

@@ -1,4 +1,4 @@
-import { judgingOf } from "../../../src/app/judging.ts";
+import { judgingOf } from "../../../src/app/features/judging.ts";
 import { ADVICE, type Advice } from "../../../src/features/hints/fields/advice.ts";
 import type { Cost } from "../../../src/features/quota/cost.ts";
 import type { StreamMeasures } from "../../../src/kernel/exchange/exchange.ts";

@@ -1,4 +1,4 @@
-import { judgingOf } from "../../../src/app/judging.ts";
+import { judgingOf } from "../../../src/app/features/judging.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../src/kernel/exchange/exchange.ts";

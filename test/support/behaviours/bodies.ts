@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { CONFIG_SCHEMA } from "../../../src/app/sections.ts";
+import { CONFIG_SCHEMA } from "../../../src/app/features/sections.ts";
 import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { type Behaviour, pours, replies } from "./behaviour.ts";
 import { serving } from "./stage.ts";

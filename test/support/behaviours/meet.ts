@@ -1,4 +1,4 @@
-import { judgingOf } from "../../../src/app/judging.ts";
+import { judgingOf } from "../../../src/app/features/judging.ts";
 import { opened } from "../opened.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openProbe } from "../../../src/transport/probe.ts";
