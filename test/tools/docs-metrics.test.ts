@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { DURATION_BOUNDS } from "../../../src/kernel/metrics/accounts.ts";
-import { CATALOGUE, CLOSED_LABELS, CONTRACT, metricsPage } from "../../../tools/docs-metrics.ts";
+import { DURATION_BOUNDS } from "../../src/kernel/metrics/accounts.ts";
+import { CATALOGUE, CLOSED_LABELS, CONTRACT, metricsPage } from "../../tools/docs-metrics.ts";
 
 test("the names, types and labels are those that were promised, and no others", () => {
   const lines = CATALOGUE.map(({ name, type, labels }) => {
