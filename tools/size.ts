@@ -1,12 +1,12 @@
 /**
  * How much code there is: `npm run size`. Lines of .ts, .lua and .css without blanks and comments, of `src` by room, and
- * of `test`. With `--against REV` also how many more or fewer than there.
+ * of `test`; and as they stand, how long the way of a poll is. With `--against REV` also how many more or fewer than there.
  */
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
@@ -84,8 +84,71 @@ export function linesOf(sizes: Sizes, before?: Sizes): readonly string[] {
   });
 }
 
+/** The way of a poll in the kernel, from its trigger to its number on `/metrics`, as CONTRIBUTING.md tells it. */
+const WAY: readonly string[] = [
+  "polling/timetable",
+  "polling/poller",
+  "poll/ports",
+  "polling/lease-queue",
+  "budget/ledger",
+  "budget/local-ledger",
+  "budget/leases",
+  "polling/poll-once",
+  "poll/judging",
+  "poll/answer",
+  "poll/classify",
+  "poll/poll",
+  "exchange/outcome",
+  "poll/health",
+  "metrics/accounts",
+  "metrics/catalogue",
+].map((file) => `src/kernel/${file}.ts`);
+
+/** The same on the wire. */
+const WIRE: readonly string[] = [
+  "poll-client",
+  "probe",
+  "request",
+  "route",
+  "tls",
+  "connection-attempt",
+  "request-in-flight",
+  "phases",
+  "received-body",
+  "decode",
+].map((file) => `src/transport/${file}.ts`);
+
+/** A file, and all that it imports, and they. */
+export function reachOf(root: string, first: string): readonly string[] {
+  const reached = new Set<string>([first]);
+  for (const file of reached) {
+    const text = readFileSync(join(root, file), "utf8");
+    for (const [, path = ""] of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g))
+      reached.add(join(dirname(file), path));
+  }
+  return [...reached];
+}
+
+/** How the house is judged. */
+export function judgedSizes(root: string): Readonly<Record<"kernel" | "way" | "wire" | "reach", number>> {
+  const asTheyStand = (files: readonly string[]): number =>
+    files.reduce((sum, file) => sum + readFileSync(join(root, file), "utf8").split("\n").length - 1, 0);
+  const kernel = [...sizesOf(root)].filter(([room]) => room.startsWith("src/kernel/"));
+  return {
+    kernel: kernel.reduce((sum, [, lines]) => sum + lines, 0),
+    way: asTheyStand(WAY),
+    wire: asTheyStand(WIRE),
+    reach: asTheyStand(reachOf(root, "src/kernel/polling/poller.ts")),
+  };
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({ options: { against: { type: "string" } } });
   const before = values.against === undefined ? undefined : sizesAt(values.against);
   for (const line of linesOf(sizesOf(ROOT), before)) console.log(line);
+  const { kernel, way, wire, reach } = judgedSizes(ROOT);
+  console.log(`
+the kernel: ${kernel}
+the way of a poll in it, as it stands: ${way} in ${WAY.length} files; on the wire: ${wire} in ${WIRE.length}
+what the poller imports, all levels deep, as it stands: ${reach}`);
 }

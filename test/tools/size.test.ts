@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { codeLines, linesOf, roomOf, sizesOf } from "../../tools/size.ts";
+import { codeLines, linesOf, roomOf, sizesOf, judgedSizes } from "../../tools/size.ts";
 
 const TYPESCRIPT = `/** What it is for. */
 import { a } from "a";
@@ -73,4 +73,12 @@ test("next to another revision each line says how many are more or fewer, a room
     ["src", "6", "+1"],
     ["test", "1"],
   ]);
+});
+
+test("the house is as small as it is judged", () => {
+  const { kernel, way, wire, reach } = judgedSizes(process.cwd());
+  expect(kernel).toBeLessThanOrEqual(4_200);
+  expect(way).toBeLessThanOrEqual(2_700);
+  expect(wire).toBeLessThanOrEqual(1_600);
+  expect(reach).toBeLessThanOrEqual(3_500);
 });
