@@ -18,22 +18,24 @@ import { STREAMS } from "../../features/streams/config.ts";
 import { VALUES } from "../../features/values/config.ts";
 
 /** In the order of the docs. */
-export const CONFIG_SCHEMA: ConfigSchema = configSchema([
-  ...BADGES,
-  ...LOG,
-  ...STATE,
-  ...FLEET,
-  ...NOTIFY,
-  ...QUOTA,
-  ...STREAMS,
-  ...AUTH,
-  ...REFUSALS,
-  ...EXPECT,
-  ...VALUES,
-  ...MONEY,
-  ...REPORT,
-  ...STATUS,
-]);
+export const CONFIG_SCHEMA: ConfigSchema = configSchema(
+  [
+    BADGES,
+    LOG,
+    STATE,
+    FLEET,
+    NOTIFY,
+    QUOTA,
+    STREAMS,
+    AUTH,
+    REFUSALS,
+    EXPECT,
+    VALUES,
+    MONEY,
+    REPORT,
+    STATUS,
+  ].flat(),
+);
 
 export function load(configPath: string, options: LoadOptions): Promise<Loading> {
   return loadBy(configPath, options, CONFIG_SCHEMA);

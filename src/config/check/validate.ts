@@ -1,10 +1,9 @@
 import type { Budget, Upstream } from "../../kernel/config/config.ts";
 import { type Tree, treeAt } from "../read/tree.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
-import type { ConfigKeys, ConfigSchema, General } from "../schema/schema.ts";
+import { type ConfigKeys, type ConfigSchema, type General, vantageSchema } from "../schema/schema.ts";
 import { upstreamOf } from "../schema/running-upstream.ts";
 import type { UpstreamKeys } from "../schema/upstream.ts";
-import { vantageSchema } from "../schema/vantage.ts";
 import { literalKeysIn } from "./literal-keys.ts";
 import type { Complaint } from "../read/fault.ts";
 import { ruleComplaints, schemaComplaints } from "./faults.ts";

@@ -71,38 +71,17 @@ function sizeOf(value: string): string {
 }
 
 /** Other programs call them so. What is meant depends on the section: the first that is allowed there. */
-const MEANT: ReadonlyMap<string, readonly string[]> = new Map([
-  ["interval", ["every", "per"]],
-  ["period", ["every", "per"]],
-  ["frequency", ["every"]],
-  ["window", ["per"]],
-  ["count", ["requests"]],
-  ["max_requests", ["requests"]],
-  ["schedule", ["cron"]],
-  ["timezone", ["time_zone"]],
-  ["tz", ["time_zone"]],
-  ["url", ["base_url"]],
-  ["uri", ["base_url"]],
-  ["endpoint", ["base_url"]],
-  ["host", ["base_url"]],
-  ["target", ["base_url"]],
-  ["api_key", ["auth", "header"]],
-  ["token", ["auth", "bearer"]],
-  ["key", ["auth", "header"]],
-  ["password", ["auth", "basic"]],
-  ["type", ["kind"]],
-  ["tags", ["labels"]],
-  ["status_code", ["status"]],
-  ["limit", ["rate", "requests"]],
-  ["slo", ["objective"]],
-  ["retries", ["confirm"]],
-  ["verb", ["method"]],
-  ["alerts", ["notify"]],
-  ["receivers", ["notify"]],
-  ["targets", ["upstreams"]],
-  ["endpoints", ["upstreams"]],
-  ["services", ["upstreams"]],
-]);
+const MEANT: ReadonlyMap<string, readonly string[]> = new Map(
+  `
+  interval every per; period every per; frequency every; window per; count requests; max_requests requests;
+  schedule cron; timezone time_zone; tz time_zone; url base_url; uri base_url; endpoint base_url; host base_url;
+  target base_url; api_key auth header; token auth bearer; key auth header; password auth basic; type kind; tags
+  labels; status_code status; limit rate requests; slo objective; retries confirm; verb method; alerts notify;
+  receivers notify; targets upstreams; endpoints upstreams; services upstreams`
+    .split(";")
+    .map((line) => line.trim().split(/\s+/))
+    .map(([word = "", ...meant]) => [word, meant]),
+);
 
 export function didYouMean(word: string, candidates: readonly string[]): string {
   const said = word.toLowerCase();

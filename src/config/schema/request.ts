@@ -88,11 +88,15 @@ export const bodyNeedsMethod: Rule = {
   },
 };
 
-/** An answer to HEAD has none. */
-export const noJsonOfHead: Rule = {
-  check: (upstream, refuse) => {
-    const { method, expect } = mappingOf(upstream);
-    if (method !== "HEAD" || mappingOf(expect)["json"] !== true) return;
-    refuse(["expect", "json"], "must not be true where method is HEAD, whose answer has no body");
-  },
-};
+/** What is asked of a body, which no answer to HEAD has. */
+export function ofBody(...path: readonly string[]): Rule {
+  return {
+    check: (upstream, refuse) => {
+      const { method } = mappingOf(upstream);
+      const asked = path.reduce((at, key) => mappingOf(at)[key], upstream);
+      if (method !== "HEAD" || asked === undefined || asked === false) return;
+      const [must, ...key] = asked === true ? ["be true"] : ["be set", []];
+      refuse(path, `must not ${must} where method is HEAD, whose answer has no body`, ...key);
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { type Address, type Config } from "../../kernel/config/config.ts";
+import type { Address, Config, Vantage } from "../../kernel/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
 import {
   NAME_PATTERN,
@@ -12,15 +12,16 @@ import {
   httpUrl,
   list,
   matching,
+  name,
   named,
   reading,
   section,
+  wholeNumber,
 } from "../keys/leaves.ts";
 import { parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
-import type { Rule } from "../keys/notes.ts";
+import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { vantageSchema } from "./vantage.ts";
 import { type Section, withSections } from "./section.ts";
 import { REQUIRED_SOMEWHERE, type UpstreamKeys, type UpstreamSchemas, upstreamSchemas } from "./upstream.ts";
 
@@ -72,6 +73,17 @@ const web = {
       'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
     ),
 };
+
+export const vantageSchema: z.ZodType<Vantage> = section({
+  name: noted(name(), { example: "unset" }).describe(
+    "The name of this place: a label of every metric. No two have the same, and none may run twice at once.",
+  ),
+  of: noted(wholeNumber(1, 100), { isNeeded: true }).describe(
+    "How many places there are at most: each uses an equal part of every limit, quota and spend. The order in which to change it: scale.md.",
+  ),
+}).describe(
+  "Where several watch the same from different places and share nothing: which of them this one is.",
+);
 
 const differentNames: Rule = {
   check: (config, refuse) => {

@@ -37,7 +37,7 @@ import { PATH_PATTERN, PROXY_PATTERN } from "../keys/patterns.ts";
 import { atMostOne, exactlyOne, itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
-import { bodyNeedsMethod, noJsonOfHead, requestKeys } from "./request.ts";
+import { bodyNeedsMethod, ofBody, requestKeys } from "./request.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
 
 const MAX_TIMEOUT_MS = 60_000;
@@ -250,7 +250,7 @@ export type UpstreamSchemas = {
 
 export function upstreamSchemas(sections: readonly Section[]): UpstreamSchemas {
   const shared = withSections(ownKeys(sections), "upstream", sections);
-  const rules = [freeHeaders(sections), freeParameter, tlsNeedsHttps, noJsonOfHead];
+  const rules = [freeHeaders(sections), freeParameter, tlsNeedsHttps, ofBody("expect", "json")];
   const upstream = section({
     name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
     ...shared,

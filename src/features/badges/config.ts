@@ -8,15 +8,11 @@ declare module "../../kernel/config/config.ts" {
   }
 }
 
-export const BADGES: readonly Section[] = [
-  {
-    at: "web",
-    shape: {
-      badges: flag()
-        .prefault(false)
-        .describe(
-          "Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture.",
-        ),
-    },
+export const BADGES: Section = {
+  at: "web",
+  shape: {
+    badges: flag()
+      .prefault(false)
+      .describe("Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture."),
   },
-];
+};

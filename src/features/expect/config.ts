@@ -3,6 +3,7 @@ import { JSON_TYPES, type JsonScalar, type JsonType } from "../../kernel/exchang
 import type { Part } from "../../kernel/exchange/exchange.ts";
 import type { Contract } from "./checks.ts";
 import { CONTRACTS } from "./contract/contents.ts";
+import { ofBody } from "../../config/schema/request.ts";
 import type { Section } from "../../config/schema/section.ts";
 import {
   filePath,
@@ -153,15 +154,6 @@ const noPathWithoutJson: Rule = {
   },
 };
 
-/** An answer to HEAD has none. */
-const noBodyOfHead: Rule = {
-  check: (upstream, refuse) => {
-    const { method, expect } = mappingOf(upstream);
-    if (method !== "HEAD" || mappingOf(expect)["body"] === undefined) return;
-    refuse(["expect", "body"], "must not be set where method is HEAD, whose answer has no body", []);
-  },
-};
-
 const MOST_ASSERTIONS = 20;
 
 export const EXPECT: readonly Section[] = [
@@ -182,5 +174,5 @@ export const EXPECT: readonly Section[] = [
     rules: [noPathWithoutJson],
     contents: CONTRACTS,
   },
-  { at: "upstream", shape: {}, rules: [noBodyOfHead] },
+  { at: "upstream", shape: {}, rules: [ofBody("expect", "body")] },
 ];

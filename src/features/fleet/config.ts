@@ -190,6 +190,4 @@ function parseRedisUrl(text: string): RedisUrl {
   };
 }
 
-export const FLEET: readonly Section[] = [
-  { at: "config", before: "vantage", shape: { fleet: fleetSchema.optional() } },
-];
+export const FLEET: Section = { at: "config", before: "vantage", shape: { fleet: fleetSchema.optional() } };

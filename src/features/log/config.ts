@@ -10,16 +10,14 @@ declare module "../../kernel/config/config.ts" {
   }
 }
 
-export const LOG: readonly Section[] = [
-  {
-    at: "config",
-    before: "vantage",
-    shape: {
-      log: section({
-        level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
-      })
-        .prefault({})
-        .describe("The log, JSON lines on standard output."),
-    },
+export const LOG: Section = {
+  at: "config",
+  before: "vantage",
+  shape: {
+    log: section({
+      level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
+    })
+      .prefault({})
+      .describe("The log, JSON lines on standard output."),
   },
-];
+};

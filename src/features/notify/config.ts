@@ -117,11 +117,9 @@ function canMatch({ only, on }: Receiver, upstreams: readonly Upstream[]): boole
   return isOfUpstreams && upstreams.some((upstream) => isOneOf(only, upstream));
 }
 
-export const NOTIFY: readonly Section[] = [
-  {
-    at: "config",
-    before: "deny_addresses",
-    shape: { notify: notifySchema.optional() },
-    warnings: warningsOf,
-  },
-];
+export const NOTIFY: Section = {
+  at: "config",
+  before: "deny_addresses",
+  shape: { notify: notifySchema.optional() },
+  warnings: warningsOf,
+};

@@ -45,12 +45,10 @@ const quotaSchema: z.ZodType<Quota> = named(
   { requests: "most", per: "perMs" },
 );
 
-export const QUOTA: readonly Section[] = [
-  {
-    at: "budget",
-    shape: {
-      quota: quotaSchema.optional().describe("Pacewatch's own long limit of requests, not scaled by share."),
-    },
-    ofBudget: (budget) => (budget.quota === undefined ? {} : { quota: inPart(budget.quota, budget) }),
+export const QUOTA: Section = {
+  at: "budget",
+  shape: {
+    quota: quotaSchema.optional().describe("Pacewatch's own long limit of requests, not scaled by share."),
   },
-];
+  ofBudget: (budget) => (budget.quota === undefined ? {} : { quota: inPart(budget.quota, budget) }),
+};

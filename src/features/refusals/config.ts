@@ -62,15 +62,13 @@ const refusalRule: z.ZodType<RefusalRule> = ruled(
   atLeastOne("status", "header", "json", "text"),
 );
 
-export const REFUSALS: readonly Section[] = [
-  {
-    at: "expect",
-    shape: {
-      refusals: list(refusalRule, 50, "refusals")
-        .optional()
-        .describe(
-          "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
-        ),
-    },
+export const REFUSALS: Section = {
+  at: "expect",
+  shape: {
+    refusals: list(refusalRule, 50, "refusals")
+      .optional()
+      .describe(
+        "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
+      ),
   },
-];
+};

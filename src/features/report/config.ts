@@ -97,10 +97,8 @@ const slaSchema: z.ZodType<Sla> = named(
   "The availability that the provider promises, counted in the provider's own way: a report says how it was kept.",
 );
 
-export const REPORT: readonly Section[] = [
-  {
-    at: "upstream",
-    before: "connection",
-    shape: { sla: noted(slaSchema, { isNeeded: true }).optional() },
-  },
-];
+export const REPORT: Section = {
+  at: "upstream",
+  before: "connection",
+  shape: { sla: noted(slaSchema, { isNeeded: true }).optional() },
+};

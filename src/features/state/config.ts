@@ -7,18 +7,16 @@ declare module "../../kernel/config/config.ts" {
   }
 }
 
-export const STATE: readonly Section[] = [
-  {
-    at: "config",
-    before: "vantage",
-    shape: {
-      state: section({
-        path: filePath("written").describe(
-          "The database file, relative to this file. It is created if it does not exist.",
-        ),
-      })
-        .optional()
-        .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
-    },
+export const STATE: Section = {
+  at: "config",
+  before: "vantage",
+  shape: {
+    state: section({
+      path: filePath("written").describe(
+        "The database file, relative to this file. It is created if it does not exist.",
+      ),
+    })
+      .optional()
+      .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   },
-];
+};

@@ -37,15 +37,13 @@ const linksSchema: z.ZodType<Readonly<Record<string, string>>> = z
     error: `a mapping of at most ${MOST_LINKS} names to URLs`,
   });
 
-export const STATUS: readonly Section[] = [
-  {
-    at: "upstream",
-    shape: {
-      links: noted(linksSchema, { isMerged: true })
-        .optional()
-        .describe(
-          "Where people look in an outage, such as status_page, support and runbook: on its page, and as annotations link_NAME of its alerts.",
-        ),
-    },
+export const STATUS: Section = {
+  at: "upstream",
+  shape: {
+    links: noted(linksSchema, { isMerged: true })
+      .optional()
+      .describe(
+        "Where people look in an outage, such as status_page, support and runbook: on its page, and as annotations link_NAME of its alerts.",
+      ),
   },
-];
+};

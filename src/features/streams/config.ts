@@ -16,6 +16,7 @@ import {
 } from "../../config/keys/leaves.ts";
 import { type Rule, noted } from "../../config/keys/notes.ts";
 import { itemsOf, mappingOf } from "../../config/keys/rules.ts";
+import { ofBody } from "../../config/schema/request.ts";
 import type { Section } from "../../config/schema/section.ts";
 
 const eventPointer = pointer("a JSON pointer, such as /choices/0/delta/content", { least: 1 });
@@ -84,20 +85,9 @@ const streamIsRead: Rule = {
   },
 };
 
-/** An answer to HEAD has no body. */
-const noStreamOfHead: Rule = {
-  check: (upstream, refuse) => {
-    const { method, stream } = mappingOf(upstream);
-    if (method !== "HEAD" || stream === undefined) return;
-    refuse(["stream"], "must not be set where method is HEAD, whose answer has no body", []);
-  },
+export const STREAMS: Section = {
+  at: "upstream",
+  before: "auth",
+  shape: { stream: streamSchema.optional() },
+  rules: [streamIsRead, ofBody("stream")],
 };
-
-export const STREAMS: readonly Section[] = [
-  {
-    at: "upstream",
-    before: "auth",
-    shape: { stream: streamSchema.optional() },
-    rules: [streamIsRead, noStreamOfHead],
-  },
-];

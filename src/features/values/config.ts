@@ -61,14 +61,12 @@ const valuesSchema: z.ZodType<readonly Value[]> = ruled(
   "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
 );
 
-export const VALUES: readonly Section[] = [
-  {
-    at: "upstream",
-    before: "objective",
-    shape: { values: valuesSchema.optional() },
-    ofUpstream: ({ values = [], expect }) => {
-      const untold = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [path] : []));
-      return untold.length === 0 ? {} : { expect: { ...expect, untold } };
-    },
+export const VALUES: Section = {
+  at: "upstream",
+  before: "objective",
+  shape: { values: valuesSchema.optional() },
+  ofUpstream: ({ values = [], expect }) => {
+    const untold = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [path] : []));
+    return untold.length === 0 ? {} : { expect: { ...expect, untold } };
   },
-];
+};
