@@ -5,13 +5,14 @@ import { fileURLToPath } from "node:url";
 import { SKIP_CAUSES, SKIPS } from "../src/kernel/exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../src/kernel/exchange/reasons.ts";
 import { PHASES } from "../src/kernel/exchange/exchange.ts";
-import { BURN_WINDOWS, QUOTAS } from "../src/features/values/credit.ts";
+import { BURN_WINDOWS } from "../src/features/history/credit.ts";
 import { CODE_LABELS } from "../src/kernel/metrics/accounts.ts";
 import { HEALTH_STATES } from "../src/kernel/poll/health.ts";
 import { METRICS } from "../src/app/features/metrics.ts";
 import type { Description } from "../src/kernel/metrics/family.ts";
 import { renderProtobuf } from "../test/support/metrics/render.ts";
 import { fullMetricsSnapshot } from "../test/support/samples.ts";
+import { QUOTAS } from "../src/features/quota/quota-forecast.ts";
 
 /** What dashboards and alerts of strangers rely on. A change here breaks them. The page has this order. */
 export const CONTRACT: string = `

@@ -1,3 +1,4 @@
+import { FORETELLERS } from "./features/foretellers.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { PAUSES } from "../features/hints/pauses.ts";
 import { allUsed, quotaNotes, quotasIn } from "../features/quota/quota.ts";
@@ -103,6 +104,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
       handover?.told();
     },
     before: rememberedIn(kept),
+    foretellers: FORETELLERS,
     maySend: () => reign?.maySend() !== false,
   });
   // What the last poll led to may still be told.

@@ -1,8 +1,10 @@
-import { usedUpWords } from "../features/status/credit-sentence.ts";
+import { FOLLOWERS } from "./features/followers.ts";
+import { spentBy } from "../features/quota/cost.ts";
+import { usedUpWords } from "../features/history/credit-sentence.ts";
 import { quotaStanding } from "../features/quota/standing.ts";
 import type { Hints } from "../features/hints/hints.ts";
 import { YIELD_KEEPS_ONE_IN } from "../features/hints/signals.ts";
-import { History, type Kept } from "../features/history/history.ts";
+import { History, type Kept, recorderOf } from "../features/history/history.ts";
 import { type SeenBefore, seenElsewhere, seenLast, seenUntil } from "../features/history/incidents.ts";
 import { OwnNetwork } from "../features/history/own-network.ts";
 import type { RestoredUpstream, StateStore } from "../features/history/state.ts";
@@ -151,7 +153,7 @@ export class Records {
       const [newest] = incidents;
       const isOpen = newest !== undefined && newest.endedAtMs === undefined;
       const evidence = isOpen ? record.history.evidence.of(newest) : [];
-      if (lastPoll !== undefined || incidents.length > 0 || !kept.values.isEmpty)
+      if (lastPoll !== undefined || incidents.length > 0 || !kept.tracks.isEmpty)
         keepNewest(this.#gone, name, { incidents, polls, evidence, kept }, MOST_GONE);
     }
     this.#network.keep(upstreams);
@@ -202,9 +204,10 @@ export class Records {
   #receiversOf(name: string, history: History): readonly Recorder[] {
     const { clock, log, store, notifier } = this.#parts;
     return [
+      recorderOf(history, FOLLOWERS),
       new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
-      ...(store === undefined ? [] : [store.recorderOf(name, history)]),
+      ...(store === undefined ? [] : [store.recorderOf(name, history, spentBy)]),
     ];
   }
 

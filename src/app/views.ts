@@ -1,7 +1,7 @@
 import type { AppFleet } from "../features/fleet/fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
-import { type QuotaName, worstBurn } from "../features/values/credit.ts";
+import { worstBurn } from "../features/history/credit.ts";
 import { WHY } from "../features/hints/concern.ts";
 import type { Budgets } from "./features/polling.ts";
 import type { Budget } from "../kernel/config/config.ts";
@@ -17,7 +17,7 @@ import type {
 import { METRICS } from "./features/metrics.ts";
 import type { QuotaSnapshot } from "../features/quota/standing.ts";
 import { stalledAtMs } from "../proof/proof.ts";
-import { quotaSentence } from "../features/status/credit-sentence.ts";
+import { quotaSentence } from "../features/history/credit-sentence.ts";
 import { limitStatusOf } from "../features/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../features/status/status.ts";
 import { type Columns, type Range, spanOf } from "../features/history/timeline.ts";
@@ -25,6 +25,7 @@ import type { Clock } from "../kernel/time/clock.ts";
 import type { Notifier } from "../features/notify/notifier.ts";
 import { DAY_MS } from "../kernel/time/duration.ts";
 import { VERSION } from "../version.ts";
+import type { QuotaName } from "../features/quota/quota-forecast.ts";
 
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */
 export type ViewSources = {
@@ -162,7 +163,7 @@ export function statusView(sources: ViewSources): Status {
       },
     incidentsOf: (name) => polling?.recordOf(name)?.history.incidents ?? [],
     valueHistory: (name, value) => {
-      const points = polling?.recordOf(name)?.history.values.points(value) ?? [];
+      const points = polling?.recordOf(name)?.history.tracks.of(value)?.points ?? [];
       return points.map(({ atMs, value: of }) => ({ atMs, value: of }));
     },
     budgets: [...budgets.keys()],

@@ -141,7 +141,7 @@ test("an upstream that leaves the config and comes back a second and a third tim
   await comes(polling, [UPSTREAM]);
   await clock.advance(1);
   see(200);
-  const points = polling.recordOf("ai")?.history.values.points("credits") ?? [];
+  const points = polling.recordOf("ai")?.history.tracks.of("credits")?.points ?? [];
   expect(points[0]).toMatchObject({ value: 500 });
   expect(points.length).toBeGreaterThanOrEqual(9);
 });

@@ -5,7 +5,7 @@ import { columnsInFile, metricsView, statusView, type ViewSources } from "../../
 import { expose } from "../../src/exposition/exposition.ts";
 import { openBudgets } from "../../src/app/features/polling.ts";
 import { TestLedger } from "../support/test-ledger.ts";
-import { worstBurn } from "../../src/features/values/credit.ts";
+import { worstBurn } from "../../src/features/history/credit.ts";
 import type { Config, Upstream } from "../../src/kernel/config/config.ts";
 import { History } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";

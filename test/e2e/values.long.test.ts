@@ -1,3 +1,4 @@
+import { FOLLOWERS } from "../../src/app/features/followers.ts";
 import { opened } from "../support/opened.ts";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openStateStore } from "../../src/features/state/store.ts";
-import { History } from "../../src/features/history/history.ts";
+import { History, recorderOf } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
@@ -176,7 +177,10 @@ async function leaveQuotas(path: string, nowMs: number): Promise<void> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const history = new History("email", nowMs);
-  const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
+  const record = new UpstreamRecord(history, [
+    recorderOf(history, FOLLOWERS),
+    store.recorderOf("email", history),
+  ]);
   for (let agoMs = 30 * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {
     const quotas = [
       { quota: "30d" as const, left: 0.4 + agoMs / HOUR_MS / 100, refillsInMs: 20 * 24 * HOUR_MS },

@@ -3,6 +3,7 @@
  * V8's heap snapshot has, with whatever a part of it keeps alive. A process of its own: the heap of a test has more.
  */
 
+import { FOLLOWERS } from "../../src/app/features/followers.ts";
 import { setFlagsFromString, getHeapSnapshot } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { LogRecorder } from "../../src/features/log/logger.ts";
@@ -13,7 +14,7 @@ import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { limitFieldOf } from "../../src/features/hints/fields/field-name.ts";
 import { cut } from "../../src/features/refusals/words.ts";
 import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
-import { History } from "../../src/features/history/history.ts";
+import { History, recorderOf } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { sampleConfig, sampleUpstream } from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
@@ -72,6 +73,7 @@ function life(): unknown {
   const history = new History(upstream.name, clock.wallNow());
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
   const record = new UpstreamRecord(history, [
+    recorderOf(history, FOLLOWERS),
     new LogRecorder(log, upstream.name, clock),
     new StateRecorder(upstream.name, history, buffer, clock),
   ]);

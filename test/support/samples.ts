@@ -1,6 +1,6 @@
 import { availabilityOf } from "../../src/features/history/availability.ts";
 import type { Announcement } from "../../src/features/announcements/announcement.ts";
-import { BURN_WINDOWS } from "../../src/features/values/credit.ts";
+import { BURN_WINDOWS } from "../../src/features/history/credit.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/kernel/poll/ports.ts";
 import type { Advice } from "../../src/features/hints/fields/advice.ts";
 import type { AdvertisedLimit } from "../../src/features/hints/fields/limits.ts";

@@ -2,8 +2,11 @@
 
 import { ANNOUNCING_CHARS, LINK_CHARS, MOST_LINKS, WARNING_CHARS } from "../../kernel/exchange/bounds.ts";
 import type { Headers, WithoutKeys } from "../../kernel/exchange/exchange.ts";
+import type { Follower, History } from "../history/history.ts";
+import { type Field, field } from "../../kernel/text/field.ts";
 import { ownCopy } from "../../kernel/text/own-copy.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
+import { dateTime } from "../../kernel/time/civil-day.ts";
 import { parseHttpDate } from "../../kernel/time/http-date.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
 
@@ -27,6 +30,29 @@ export type Announcement = {
 export const ANNOUNCEMENT: Reader<Announcement> = reader("announcement", ({ answer }) =>
   readAnnouncement(answer.head.headers, answer.endedAtMs, answer.withoutKeys),
 );
+
+const ANNOUNCED: Field<Announcement> = field("announcement");
+
+/** A refusal may leave it out: only an ok answer without it takes it back. */
+export const followAnnouncement: Follower = ({ said, outcome }, history) => {
+  const announcement = ANNOUNCEMENT.of(said);
+  if (announcement !== undefined || outcome.kind === "ok") history.remember(ANNOUNCED, announcement);
+};
+
+export function announcedBy({ remembered }: Pick<History, "remembered">): Announcement | undefined {
+  return ANNOUNCED.of(remembered);
+}
+
+export function apiEnding(
+  history: Pick<History, "remembered">,
+): { readonly kind: "api_ending"; readonly of: string; readonly says: string } | undefined {
+  const announcement = announcedBy(history);
+  if (announcement === undefined) return undefined;
+  const { sunsetAtMs, warning } = announcement;
+  const when = sunsetAtMs === undefined ? "at no date that it tells" : `on ${dateTime(sunsetAtMs)}`;
+  const says = warning === undefined ? `It ends ${when}.` : `It ends ${when}. They say: ${warning}`;
+  return { kind: "api_ending", of: String(sunsetAtMs ?? "undated"), says };
+}
 
 /** Undefined where the answer announces nothing, as nearly all do. */
 export function readAnnouncement(

@@ -1,9 +1,9 @@
-import { ANNOUNCEMENT, type Announcement } from "../announcements/announcement.ts";
 import { Evidence, Incidents, unseenAfterMs, type Incident } from "./incidents.ts";
-import { KeptValues } from "./kept-values.ts";
+import { Tracks } from "./tracks.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
+import type { Field, Fields } from "../../kernel/text/field.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import { FAILURES_KEPT, POLLS_KEPT, pollStatusOf, type PollStatus, type SkipCount } from "./kept-poll.ts";
@@ -25,10 +25,21 @@ const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 
 /** Large, and handed on as it is. */
 export type Kept = {
-  readonly values: KeptValues;
+  readonly tracks: Tracks;
   readonly byMinute: RollingCounts;
   readonly byHour: RollingCounts;
 };
+
+/** A feature takes from each poll what it remembers of an upstream. */
+export type Follower = (poll: Poll, history: History) => void;
+
+export function recorderOf(history: History, followers: readonly Follower[]): Recorder {
+  return {
+    record(event) {
+      if (event.kind === "polled") for (const follow of followers) follow(event.poll, history);
+    },
+  };
+}
 
 /** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
@@ -45,9 +56,9 @@ export class History implements Recorder {
   #askedSlots = 0;
   readonly upstream: string;
   readonly startedAtMs: number;
-  /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
-  announcement: Announcement | undefined;
-  readonly values: KeptValues;
+  readonly tracks: Tracks;
+  /** Whatever features remember of the answers, by their names. */
+  remembered: Fields = {};
   /** Between two slots, by the present config. */
   longestGapMs: number = Infinity;
 
@@ -67,7 +78,7 @@ export class History implements Recorder {
     this.#byHour = kept?.byHour ?? new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.upstream = upstream;
     this.startedAtMs = startedAtMs;
-    this.values = kept?.values ?? new KeptValues(restored?.values);
+    this.tracks = kept?.tracks ?? new Tracks(restored?.values);
   }
 
   record(event: PollEvent): void {
@@ -139,7 +150,7 @@ export class History implements Recorder {
 
   /** For a history that goes on with it. */
   get kept(): Kept {
-    return { values: this.values, byMinute: this.#byMinute, byHour: this.#byHour };
+    return { tracks: this.tracks, byMinute: this.#byMinute, byHour: this.#byHour };
   }
 
   get latency(): LatencyQuantiles | undefined {
@@ -166,15 +177,17 @@ export class History implements Recorder {
     return { columnMs: Math.max(columnMs, bucketMs), columns, areQuantiles: false };
   }
 
+  remember<Content>(field: Field<Content>, content: Content | undefined): void {
+    if (field.of(this.remembered) === content) return;
+    this.remembered = { ...this.remembered, [field.name]: content };
+  }
+
   #polled(poll: Poll): void {
     const afterMs = unseenAfterMs(this.longestGapMs, this.#askedSlots);
     if (poll.outcome.kind !== "ours") this.#askedSlots = 0;
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
-    const announcement = ANNOUNCEMENT.of(poll.said);
-    if (announcement !== undefined || poll.outcome.kind === "ok") this.announcement = announcement;
-    this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
     if (unseen !== undefined) this.evidence.endUnseen(unseen);

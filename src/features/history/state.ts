@@ -1,14 +1,16 @@
 /** The port of the state file: what survives a restart. */
 
-import type { Cost } from "../quota/cost.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
 import type { Note, NoteHome } from "../../kernel/text/notes.ts";
 import type { Columns, CountedBucket } from "./timeline.ts";
-import type { ValuePoint } from "../values/credit.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
-import type { SavedValue } from "./kept-values.ts";
+import type { SavedValue, Tracks } from "./tracks.ts";
 import type { PollStatus } from "./kept-poll.ts";
 import type { Incident } from "./incidents.ts";
+
+/** What a poll adds to a sum of its hour, by name. */
+export type Tally = { readonly name: string; readonly units: number };
 
 export type SavedPoll = {
   readonly upstream: string;
@@ -16,7 +18,7 @@ export type SavedPoll = {
   readonly withinObjective: boolean;
   readonly watchedMs: number;
   readonly status: PollStatus;
-  readonly cost?: Cost | undefined;
+  readonly tally?: Tally | undefined;
 };
 
 /** What one upstream continues with after a restart. Its health follows from its last poll and its newest incident. */
@@ -37,7 +39,7 @@ export type RestoredUpstream = {
 export type SavedHistory = {
   readonly newestIncident: Incident | undefined;
   readonly evidence: { of(incident: Incident): readonly PollStatus[] };
-  readonly values: { newest(name: string): ValuePoint | undefined };
+  readonly tracks: Pick<Tracks, "onTracked">;
 };
 
 /** Of one upstream, at most of a day, or of 90 in columns of a day. */
@@ -65,7 +67,7 @@ export interface StateStore extends NoteHome {
   /** Undefined where it cannot tell. */
   columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   /** Must get each event after `history`: it saves the incident and the values that came of it. */
-  recorderOf(upstream: string, history: SavedHistory): Recorder;
+  recorderOf(upstream: string, history: SavedHistory, tallyOf?: (poll: Poll) => Tally | undefined): Recorder;
   /** Reads all notes after a loss or trouble: the file may be a new one. */
   readAfterTrouble(read: () => readonly Note[]): void;
   /** Writes what is left, if it can. Takes some seconds at most. */

@@ -3,7 +3,7 @@
  * and what is spent is refilled.
  */
 
-import { type Burn, burnsOf, LONGEST_WINDOW_MS, type ValuePoint } from "../values/credit.ts";
+import { type Burn, burnsOf, LONGEST_WINDOW_MS, type ValuePoint } from "./credit.ts";
 import { HOUR_MS, hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 
 const STEP_MS = 5 * MINUTE_MS;

@@ -1,8 +1,9 @@
 import { basicIn } from "../../transport/proxy.ts";
-import { ENDS_SOON_MS } from "../values/credit.ts";
+import { ENDS_SOON_MS } from "../history/credit.ts";
 import { type Config, DEFAULT_TLS } from "../../kernel/config/config.ts";
 import type { Receiver } from "./receiver.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
+import type { History } from "../history/history.ts";
 import { lostAtMs, type StateStore } from "../history/state.ts";
 import type { Condition } from "./plan/alert.ts";
 import type { Remembered } from "./plan/transitions.ts";
@@ -10,7 +11,6 @@ import type { Status } from "../status/status.ts";
 import { type Message, wordsOf } from "./plan/message.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
-import { dateTime } from "../../kernel/time/civil-day.ts";
 import { DAY_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { Notifier, type NotifierView } from "./notifier.ts";
 import { type Delivery, deliveryOf } from "./receivers/answer.ts";
@@ -112,9 +112,13 @@ const NOT_LEADING: Delivery = {
   waitMs: undefined,
 };
 
+/** What one upstream is to be warned of, by what is remembered of its answers. */
+export type Foreteller = (history: History) => Omit<Condition, "upstream"> | undefined;
+
 export type NotifyParts = TransportParts & {
   readonly keep: (note: Note) => void;
   readonly before: Remembered;
+  readonly foretellers: readonly Foreteller[];
   /** Where several processes share the receivers, only the one that leads may send. */
   readonly maySend: () => boolean;
   readonly onBug: (error: unknown) => void;
@@ -204,13 +208,10 @@ export class AppNotify {
     for (const upstream of this.#config.upstreams) {
       const { name } = upstream;
       const conditions: Condition[] = [];
-      const { announcement } = sources.polling.recordOf(name)?.history ?? {};
-      if (announcement !== undefined) {
-        const { sunsetAtMs, warning } = announcement;
-        const when = sunsetAtMs === undefined ? "at no date that it tells" : `on ${dateTime(sunsetAtMs)}`;
-        const says = warning === undefined ? `It ends ${when}.` : `It ends ${when}. They say: ${warning}`;
-        const of = String(sunsetAtMs ?? "undated");
-        conditions.push({ kind: "api_ending", upstream: name, of, says });
+      const history = sources.polling.recordOf(name)?.history;
+      for (const foretell of this.#parts.foretellers) {
+        const condition = history && foretell(history);
+        if (condition !== undefined) conditions.push({ ...condition, upstream: name });
       }
       for (const { name: of, credit } of (upstream.values && status.facts(name)?.values) ?? []) {
         if (credit === undefined) continue;

@@ -1,7 +1,6 @@
 import { html, raw } from "hono/html";
-import type { QuotaName } from "../values/credit.ts";
 import { capOf } from "../../kernel/config/part.ts";
-import { amountText } from "../status/credit-sentence.ts";
+import { amountText } from "../history/credit-sentence.ts";
 import { humanDuration } from "../../kernel/time/humanize.ts";
 import type { BudgetStatus } from "../status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
@@ -29,7 +28,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
   </li>`;
 }
 
-const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
+const QUOTA_WORDS: Readonly<Record<NonNullable<BudgetStatus["quotas"]>[number]["quota"], string>> = {
   own: "Our own quota",
   spend: "Our own spend",
   "1d": "Its daily quota",

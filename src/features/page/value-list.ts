@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { ENDS_SOON_MS } from "../values/credit.ts";
+import { ENDS_SOON_MS } from "../history/credit.ts";
 import { humanDuration } from "../../kernel/time/humanize.ts";
 import type { Status, UpstreamFacts, ShownPoint, ValueStatus } from "../status/status.ts";
 import { ago, type Markup, untrusted } from "./markup.ts";

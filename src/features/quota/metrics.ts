@@ -3,9 +3,10 @@ import { type Add, gauge, type Metrics, one, seconds } from "../../kernel/metric
 import type { BudgetSnapshot, Running } from "../../kernel/metrics/snapshot.ts";
 import type { BudgetProof, QuotaProof } from "../../proof/numbers.ts";
 import { UNITS_OF_MONEY } from "../money/price.ts";
-import type { Burn, QuotaForecast, QuotaName } from "../values/credit.ts";
+import type { Burn } from "../history/credit.ts";
+import { quotasKnown } from "./tracked.ts";
 import type { QuotaKey } from "./quota.ts";
-import { quotaBurns } from "./quota-forecast.ts";
+import { quotaBurns, type QuotaForecast, type QuotaName } from "./quota-forecast.ts";
 import type { Quotas } from "./quotas.ts";
 import { type QuotaSnapshot, quotaStanding } from "./standing.ts";
 
@@ -107,7 +108,8 @@ function advertisedQuotas(
 ): ReadonlyMap<string, ByQuota> {
   const byBudget = new Map<string, ByQuota>();
   for (const { name, budgets, schedule } of upstreams) {
-    for (const kept of recordOf?.(name)?.history.values.quotas(schedule.longestGapMs, nowMs) ?? []) {
+    const tracks = recordOf?.(name)?.history.tracks;
+    for (const kept of tracks === undefined ? [] : quotasKnown(tracks, schedule.longestGapMs, nowMs)) {
       for (const budget of budgets) {
         const known: ByQuota = byBudget.get(budget) ?? new Map();
         byBudget.set(budget, known);

@@ -3,10 +3,17 @@
  * is used evenly never ends, however full it is, and one that would end later than it refills does not end either.
  */
 
-import { type Burn, BURN_WINDOWS, type BurnWindow, LEAST_OF_A_WINDOW, WINDOW_MS } from "../values/credit.ts";
+import { type Burn, BURN_WINDOWS, type BurnWindow, LEAST_OF_A_WINDOW, WINDOW_MS } from "../history/credit.ts";
 import type { Quota } from "./config.ts";
 import { HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
 import type { QuotaBuckets } from "./quota.ts";
+
+/** We have a quota and a spend of our own; answers tell others, named by how long their window is at least. */
+export const QUOTAS = ["own", "spend", "1d", "7d", "30d"] as const;
+export type QuotaName = (typeof QUOTAS)[number];
+
+/** Burns of a quota are parts of it: 0.5 is half. */
+export type QuotaForecast = { readonly quota: QuotaName; readonly burns: readonly Burn[] };
 
 export type QuotaUse = {
   readonly used: number;

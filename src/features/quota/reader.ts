@@ -2,10 +2,10 @@
 
 import { ADVICE } from "../hints/fields/advice.ts";
 import type { LimitFamily } from "../hints/fields/limits.ts";
-import type { QuotaName } from "../values/credit.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
+import type { QuotaName } from "./quota-forecast.ts";
 
 export type SeenQuota = {
   readonly quota: Exclude<QuotaName, "own">;

@@ -59,8 +59,8 @@ function badMinutesOf({ sla }: Reported): string {
 }
 
 /** Also of the upstreams whose names lie between those of the report: to look for each name takes longer. */
-const COSTS = `SELECT upstream, :month AS month, currency, total(polls) AS polls, total(units) AS units
-  FROM cost_hours WHERE bucket >= :from AND bucket < :to AND upstream BETWEEN :first AND :last GROUP BY upstream, currency`;
+const COSTS = `SELECT upstream, :month AS month, name AS currency, total(polls) AS polls, total(units) AS units
+  FROM tally_hours WHERE bucket >= :from AND bucket < :to AND upstream BETWEEN :first AND :last GROUP BY upstream, name`;
 
 const HAS_LATER = `EXISTS (SELECT 1 FROM incidents AS later
   WHERE later.upstream = incidents.upstream AND later.started_at_ms > incidents.started_at_ms)`;

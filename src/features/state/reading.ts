@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { LONGEST_WINDOW_MS } from "../values/credit.ts";
+import { LONGEST_WINDOW_MS } from "../history/credit.ts";
 import { HOURS_KEPT, MINUTES_KEPT } from "../history/history.ts";
 import { FAILURES_KEPT, POLLS_KEPT, type PollStatus } from "../history/kept-poll.ts";
 import { INCIDENTS_KEPT } from "../history/incidents.ts";

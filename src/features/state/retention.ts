@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { LONGEST_WINDOW_MS } from "../values/credit.ts";
+import { LONGEST_WINDOW_MS } from "../history/credit.ts";
 import { INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
@@ -40,7 +40,7 @@ const DAYS_CAUGHT_UP = 7;
 const OLD_ROWS: readonly string[] = [
   "DELETE FROM minutes WHERE bucket < :minute",
   "DELETE FROM hours WHERE bucket < :hour",
-  "DELETE FROM cost_hours WHERE bucket < :hour",
+  "DELETE FROM tally_hours WHERE bucket < :hour",
   `DELETE FROM incidents AS old WHERE started_at_ms < :old OR started_at_ms < (
     SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
     ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`,

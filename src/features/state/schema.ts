@@ -88,13 +88,13 @@ END;
 CREATE TRIGGER hour_forgotten AFTER DELETE ON hours BEGIN
   DELETE FROM days WHERE upstream = old.upstream AND day = old.bucket / 24;
 END;
-CREATE TABLE cost_hours (
+CREATE TABLE tally_hours (
   bucket INTEGER NOT NULL,
   upstream TEXT NOT NULL,
-  currency TEXT NOT NULL,
+  name TEXT NOT NULL,
   polls INTEGER NOT NULL,
   units INTEGER NOT NULL,
-  PRIMARY KEY (bucket, upstream, currency)
+  PRIMARY KEY (bucket, upstream, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE incidents (
   upstream TEXT NOT NULL,

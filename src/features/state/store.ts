@@ -1,12 +1,13 @@
 import { stackOf } from "../../kernel/text/escape.ts";
 import type { Log } from "../../kernel/text/log.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
 import { LATE, within } from "../../kernel/time/within.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import { SteadyCalendar } from "../../kernel/time/steady-calendar.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import type { Note } from "../../kernel/text/notes.ts";
-import type { ColumnsQuestion, RestoredUpstream, SavedHistory, StateStore } from "../history/state.ts";
+import type { ColumnsQuestion, RestoredUpstream, SavedHistory, StateStore, Tally } from "../history/state.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
 import type { Columns } from "../history/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
@@ -99,8 +100,8 @@ export class SqliteStateStore implements StateStore {
     return columns === LATE ? undefined : columns;
   }
 
-  recorderOf(upstream: string, history: SavedHistory): Recorder {
-    return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
+  recorderOf(upstream: string, history: SavedHistory, tallyOf?: (poll: Poll) => Tally | undefined): Recorder {
+    return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock, tallyOf);
   }
 
   write(notes: readonly Note[]): Promise<boolean> {

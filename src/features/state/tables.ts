@@ -5,7 +5,7 @@ import { type KeptHeader, PHASES } from "../../kernel/exchange/exchange.ts";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
 import { FAILURES_COUNTED } from "../history/state.ts";
 import { HEALTH_STATES } from "../../kernel/poll/health.ts";
-import type { SavedValue } from "../history/kept-values.ts";
+import type { SavedValue } from "../history/tracks.ts";
 import type { CountedBucket } from "../history/timeline.ts";
 import type { SavedPoll } from "../history/state.ts";
 import type { Note } from "../../kernel/text/notes.ts";

@@ -15,7 +15,7 @@ function addTo(table: string, sums: readonly string[]): string {
 }
 
 const ADD_TO_MINUTE = addTo("minutes", MINUTE_SUMS);
-const ADD_TO_COST = `INSERT INTO cost_hours (bucket, upstream, currency, polls, units) VALUES (?, ?, ?, 1, ?)
+const ADD_TO_TALLY = `INSERT INTO tally_hours (bucket, upstream, name, polls, units) VALUES (?, ?, ?, 1, ?)
   ON CONFLICT DO UPDATE SET polls = polls + 1, units = units + excluded.units`;
 const ADD_TO_HOUR = addTo("hours", HOUR_SUMS);
 
@@ -37,7 +37,7 @@ export class StateWriter {
 
   #poll(poll: SavedPoll): void {
     this.#put("polls", pollColumns(poll));
-    const { upstream, endedAtMs, withinObjective, watchedMs, status, cost } = poll;
+    const { upstream, endedAtMs, withinObjective, watchedMs, status, tally } = poll;
     const { outcome, reason } = status;
     const okMs = outcome === "ok" ? status.durationMs : 0;
     const failedMs = outcome === "failed" ? watchedMs : 0;
@@ -50,7 +50,7 @@ export class StateWriter {
     const changes = minuteChanges(outcome, Number(seen?.["ok"]), Number(seen?.["failed"]));
     const ofMinutes = [Number(reason === "offline"), ...changes];
     this.#run(ADD_TO_HOUR, hourOf(endedAtMs), upstream, ...counts, ...ofMinutes, okMs);
-    if (cost !== undefined) this.#run(ADD_TO_COST, hourOf(endedAtMs), upstream, cost.currency, cost.units);
+    if (tally !== undefined) this.#run(ADD_TO_TALLY, hourOf(endedAtMs), upstream, tally.name, tally.units);
   }
 
   #put(table: string, columns: Columns): void {

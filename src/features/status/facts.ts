@@ -1,11 +1,13 @@
-import { worstBurn } from "../values/credit.ts";
+import { announcedBy } from "../announcements/announcement.ts";
+import { firstEndMs, valuesKnown } from "../values/tracked.ts";
+import { worstBurn } from "../history/credit.ts";
 import type { Upstream } from "../../kernel/config/config.ts";
 import type { Value } from "../values/config.ts";
 import { SKIP_CAUSES } from "../../kernel/exchange/outcome.ts";
 import type { ValueSnapshot } from "../values/values.ts";
 import type { Health } from "../../kernel/poll/health.ts";
 import { slotsOf } from "../../kernel/schedule/schedule.ts";
-import { creditSentence } from "./credit-sentence.ts";
+import { creditSentence } from "../history/credit-sentence.ts";
 import { type UpstreamFacts, type UpstreamSummary, urlWithoutQuery, type ValueStatus } from "./status.ts";
 import type { UpstreamRecord } from "../history/upstream-record.ts";
 
@@ -23,7 +25,7 @@ export type Polled = {
 export function summaryOf({ upstream, record, condition }: Polled, nowMs: number): UpstreamSummary {
   const { accounts, history } = record;
   const { slots, totalPolls, inFlight, waiting, skips } = accounts;
-  const creditEndsAtMs = upstream.values && history.values.firstEndMs(upstream.values);
+  const creditEndsAtMs = upstream.values && firstEndMs(history.tracks, upstream.values);
   return {
     name: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -39,7 +41,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
   const { upstream, record, condition } = polled;
   const { accounts, history } = record;
   const { schedule, values, links } = upstream;
-  const read = history.values.read(values ?? [], schedule.longestGapMs, nowMs);
+  const read = valuesKnown(history, values ?? [], schedule.longestGapMs, nowMs);
   return {
     ...summaryOf(polled, nowMs),
     budgets: upstream.budgets,
@@ -52,7 +54,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     pausedUntilMs: condition.pausedUntilMs,
     nextSlotAtMs: condition.nextSlotAtMs,
     certificateExpiresAtMs: accounts.certificateExpiresAtMs(upstream.url),
-    announcement: history.announcement,
+    announcement: announcedBy(history),
     ...(values && { values: values.map((value, place) => valueStatusOf(value, read[place], nowMs)) }),
     skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skips.of(cause) })).filter(
       ({ count }) => count > 0,

@@ -1,5 +1,5 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
-import { usedUpWords } from "./credit-sentence.ts";
+import { usedUpWords } from "../history/credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "../../kernel/time/humanize.ts";
 import { inThousands } from "../../kernel/text/thousands.ts";

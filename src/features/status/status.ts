@@ -5,7 +5,7 @@
  */
 
 import type { Objective, Vantage } from "../../kernel/config/config.ts";
-import type { Burn, QuotaForecast, ValuePoint } from "../values/credit.ts";
+import type { Burn, ValuePoint } from "../history/credit.ts";
 import type { Announcement } from "../announcements/announcement.ts";
 import type { RateStatus } from "../../kernel/budget/ledger.ts";
 import type { KnownLimit } from "../hints/learned-windows.ts";
@@ -16,6 +16,7 @@ import type { AvailabilityWindow, Missed } from "../history/availability.ts";
 import type { HealthState } from "../../kernel/poll/health.ts";
 import type { Schedule } from "../../kernel/schedule/schedule.ts";
 import type { Columns, LatencyQuantiles, Range } from "../history/timeline.ts";
+import type { QuotaForecast } from "../quota/quota-forecast.ts";
 
 export type ReloadStatus = {
   readonly successful: boolean;

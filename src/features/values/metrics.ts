@@ -1,7 +1,8 @@
 import type { Value } from "./config.ts";
 import { type Add, gauge, type Metrics, seconds } from "../../kernel/metrics/family.ts";
 import type { UpstreamSnapshot } from "../../kernel/metrics/snapshot.ts";
-import type { Burn } from "./credit.ts";
+import type { Burn } from "../history/credit.ts";
+import { valuesKnown } from "./tracked.ts";
 import type { ValueSnapshot } from "./values.ts";
 
 declare module "../../kernel/metrics/snapshot.ts" {
@@ -14,9 +15,10 @@ declare module "../../kernel/metrics/snapshot.ts" {
 export const VALUE_METRICS: Metrics = {
   ofUpstream:
     ({ recordOf }) =>
-    ({ upstream: { name, values, schedule }, nowMs }) => ({
-      values: values && recordOf?.(name)?.history.values.read(values, schedule.longestGapMs, nowMs),
-    }),
+    ({ upstream: { name, values, schedule }, nowMs }) => {
+      const history = recordOf?.(name)?.history;
+      return { values: values && history && valuesKnown(history, values, schedule.longestGapMs, nowMs) };
+    },
   upstream: {
     pacewatch_upstream_value: gauge(
       "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",

@@ -8,7 +8,7 @@ import { valueAt } from "../../kernel/exchange/json-pointer.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
-import type { Burn } from "./credit.ts";
+import type { Burn } from "../history/credit.ts";
 
 /** A credit is only spent, and now and then refilled. */
 export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };

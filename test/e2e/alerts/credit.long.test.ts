@@ -1,3 +1,4 @@
+import { FOLLOWERS } from "../../../src/app/features/followers.ts";
 import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -5,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
-import { History } from "../../../src/features/history/history.ts";
+import { History, recorderOf } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
@@ -40,7 +41,10 @@ async function leaveHistory(path: string): Promise<void> {
   const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const nowMs = Date.now();
   const history = new History("ai-router", nowMs);
-  const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);
+  const record = new UpstreamRecord(history, [
+    recorderOf(history, FOLLOWERS),
+    store.recorderOf("ai-router", history),
+  ]);
   for (let agoMs = LIVED_HOURS * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {
     const value = LEFT + (SPENT_AN_HOUR * agoMs) / HOUR_MS;
     const values = [{ name: "credit", value, isCredit: true }];

@@ -1,3 +1,4 @@
+import { FOLLOWERS } from "../../../src/app/features/followers.ts";
 import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
-import { History } from "../../../src/features/history/history.ts";
+import { History, recorderOf } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
@@ -42,7 +43,10 @@ async function leaveHistory(path: string): Promise<void> {
   const store = opened(await openStateStore({ path, log, clock: systemClock }));
   const seenAtMs = Date.now() - 11 * 60_000;
   const history = new History("ai-router", seenAtMs);
-  const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);
+  const record = new UpstreamRecord(history, [
+    recorderOf(history, FOLLOWERS),
+    store.recorderOf("ai-router", history),
+  ]);
   for (let agoMs = 30 * HOUR_MS; agoMs >= 0; agoMs -= HOUR_MS / 12) {
     const values = [{ name: "credit", value: 20 + (10 * agoMs) / HOUR_MS, isCredit: true }];
     recordPoll(

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Burn, type BurnWindow, worstBurn } from "../../../src/features/values/credit.ts";
-import { KeptValues, type SavedValue } from "../../../src/features/history/kept-values.ts";
+import { type Burn, type BurnWindow, worstBurn } from "../../../src/features/history/credit.ts";
+import type { SavedValue } from "../../../src/features/history/tracks.ts";
+import { KeptValues } from "../../support/kept-values.ts";
 import { worstForecasts } from "./mixtures.ts";
 import { samplePoll, sampleValue } from "../../support/samples.ts";
 

@@ -1,4 +1,4 @@
-import { KeptValues } from "../../../src/features/history/kept-values.ts";
+import { KeptValues } from "../../support/kept-values.ts";
 import { samplePoll, sampleValue } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type BurnWindow, worstBurn } from "../../../src/features/values/credit.ts";
+import { type BurnWindow, worstBurn } from "../../../src/features/history/credit.ts";
 import type { QuotaBuckets } from "../../../src/features/quota/quota.ts";
 import { quotaBurns, type QuotaUse } from "../../../src/features/quota/quota-forecast.ts";
 

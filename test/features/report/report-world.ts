@@ -1,3 +1,4 @@
+import { spentBy } from "../../../src/features/quota/cost.ts";
 import { StateBuffer } from "../../../src/features/state/buffer.ts";
 import { StateFile } from "../../../src/features/state/file.ts";
 import { StateRecorder } from "../../../src/features/state/recorder.ts";
@@ -74,7 +75,7 @@ export function live(
     const { name } = upstream;
     network.watch(upstream, fromMs);
     const history = new History(name, fromMs, opened.restored.upstreams.get(name));
-    const receivers = [new StateRecorder(name, history, buffer, clock)];
+    const receivers = [new StateRecorder(name, history, buffer, clock, spentBy)];
     const record = new UpstreamRecord(history, receivers, (poll, judged) =>
       network.judge(name, poll, judged),
     );

@@ -1,3 +1,4 @@
+import { FOLLOWERS } from "../../../src/app/features/followers.ts";
 import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { StateFile } from "../../../src/features/state/file.ts";
 import type { OpenReply, StateBatch, WriteReply } from "../../../src/features/state/messages.ts";
 import { openStateStore } from "../../../src/features/state/store.ts";
 import { SqliteThread, type StateThread } from "../../../src/features/state/thread.ts";
-import { History } from "../../../src/features/history/history.ts";
+import { History, recorderOf } from "../../../src/features/history/history.ts";
 import { type Judge, UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import type { Log } from "../../../src/kernel/text/log.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
@@ -95,7 +96,11 @@ export class StateBench implements AsyncDisposable {
   /** As the app does it. */
   recordOf(store: StateStore, upstream = "email", judge?: Judge): UpstreamRecord {
     const history = new History(upstream, this.clock.wallNow(), store.restored(upstream));
-    return new UpstreamRecord(history, [store.recorderOf(upstream, history)], judge);
+    return new UpstreamRecord(
+      history,
+      [recorderOf(history, FOLLOWERS), store.recorderOf(upstream, history)],
+      judge,
+    );
   }
 
   poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok", reason: "" }, id = "poll-1"): void {

@@ -117,11 +117,11 @@ describe("after a restart", () => {
     await first.close();
     expect(bench.count("value_hours")).toBe(5);
 
-    const { values } = bench.recordOf(await bench.open()).history;
-    expect(values.points("credits").map(({ value }) => value)).toEqual(
+    const track = bench.recordOf(await bench.open()).history.tracks.of("credits");
+    expect(track?.points.map(({ value }) => value)).toEqual(
       [40, 100, 160, 220, 280].map((minute) => 1_000 - minute),
     );
-    expect(values.newest("credits")).toMatchObject({ value: 720, refilled: 0 });
+    expect(track?.points.at(-1)).toMatchObject({ value: 720, refilled: 0 });
   });
 
   test("an incident that was open stays open, and the first ok ends it, in the file too", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Burn, BurnWindow } from "../../../src/features/values/credit.ts";
-import { creditSentence, quotaSentence } from "../../../src/features/status/credit-sentence.ts";
+import type { Burn, BurnWindow } from "../../../src/features/history/credit.ts";
+import { creditSentence, quotaSentence } from "../../../src/features/history/credit-sentence.ts";
 
 /** A Sunday. */
 const NOW_MS = Date.parse("2026-11-22T10:00:00Z");

@@ -36,13 +36,6 @@ export type Burn = {
   readonly emptyAtMs: number | undefined;
 };
 
-/** We have a quota and a spend of our own; answers tell others, named by how long their window is at least. */
-export const QUOTAS = ["own", "spend", "1d", "7d", "30d"] as const;
-export type QuotaName = (typeof QUOTAS)[number];
-
-/** Burns of a quota are parts of it: 0.5 is half. */
-export type QuotaForecast = { readonly quota: QuotaName; readonly burns: readonly Burn[] };
-
 /** `points` have the newest last, which held until `seenAtMs`. Without points nothing is known. */
 export function burnsOf(points: readonly ValuePoint[], seenAtMs?: number): readonly Burn[] {
   const newest = points.at(-1);

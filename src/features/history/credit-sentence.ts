@@ -1,5 +1,4 @@
-import { type Burn, type BurnWindow, worstBurn } from "../values/credit.ts";
-import type { QuotaSnapshot } from "../quota/standing.ts";
+import { type Burn, type BurnWindow, worstBurn } from "./credit.ts";
 import { inThousands } from "../../kernel/text/thousands.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
 import { humanDuration } from "../../kernel/time/humanize.ts";
@@ -22,7 +21,7 @@ export function creditSentence(burns: readonly Burn[], nowMs: number): string {
 }
 
 /** The same of a quota, which refills by itself. Of our own, the amounts are known. */
-export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: QuotaSnapshot): string {
+export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: Standing): string {
   const sentence = sentenceOf(burns, nowMs, {
     empty: "Too little is left for another poll.",
     lasts: "At the present pace it refills before it is empty.",
@@ -32,7 +31,15 @@ export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: 
   return `${sentence.slice(0, -1)}: ${usedUpWords(standing, nowMs) ?? usedWords(standing)}.`;
 }
 
-type Standing = Omit<QuotaSnapshot, "forecast" | "unconfirmed">;
+/** Of a quota. In whole currencies where it has one, else in requests. */
+type Standing = {
+  readonly limit: number;
+  readonly used: number;
+  readonly perMs: number;
+  readonly currency?: string;
+  /** Wall clock; absent while there is room. */
+  readonly noRoomUntilMs?: number;
+};
 
 /** `4.99 of 5.00 EUR used in 30 d; there is room again on Tuesday about 14:00 UTC`; undefined while there is room. */
 export function usedUpWords(standing: Standing | undefined, nowMs: number): string | undefined {
