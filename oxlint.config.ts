@@ -70,8 +70,6 @@ const STILL: readonly (readonly [from: string, to: string])[] = [
   ["features/status", "features/hints"],
   ["features/status", "features/quota"],
   ["features/status", "features/values"],
-  ["proof", "features/auth"],
-  ["proof", "features/money"],
 ];
 
 const IMPURE_GLOBALS: readonly string[] = [

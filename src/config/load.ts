@@ -1,7 +1,9 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Upstream } from "../kernel/config/config.ts";
-import { type Finding, sharedKeys, type Subject } from "../proof/findings.ts";
+import type { Finding, Subject } from "../proof/part.ts";
+import { sharedKeys } from "../proof/findings.ts";
+import type { ProofPart } from "../proof/part.ts";
 import { type Proof, prove } from "../proof/proof.ts";
 import { knownKeysIn } from "./check/literal-keys.ts";
 import { faultsOf } from "./check/faults.ts";
@@ -79,13 +81,16 @@ export type RequestLine = {
   readonly isDefaultPath: boolean;
 };
 
+/** What features add to loading. */
+type Features = { readonly schema: ConfigSchema; readonly proof: readonly ProofPart[] };
+
 const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
 
 const SAMPLE = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
 const HOW_TO_MAKE_ONE = `Give yours with --config FILE, or begin with a copy of ${SAMPLE}; docs/configuration.md describes every key`;
 
 /** Never rejects for anything that a file can hold. */
-export async function load(configPath: string, options: LoadOptions, schema: ConfigSchema): Promise<Loading> {
+export async function load(configPath: string, options: LoadOptions, features: Features): Promise<Loading> {
   let bytes: Uint8Array;
   try {
     bytes = await readRegularFile(configPath);
@@ -93,7 +98,7 @@ export async function load(configPath: string, options: LoadOptions, schema: Con
     const otherwise = codeOf(error) === "ENOENT" ? `. ${HOW_TO_MAKE_ONE}` : "";
     return unreadable(configPath, `${fileProblem(error)}${otherwise}`);
   }
-  return await loadBytes(bytes, configPath, options, schema);
+  return await loadBytes(bytes, configPath, options, features);
 }
 
 /** Nothing is known of a config that cannot be read. It may be readable later. */
@@ -106,7 +111,7 @@ async function loadBytes(
   bytes: Uint8Array,
   file: string,
   options: LoadOptions,
-  schema: ConfigSchema,
+  { schema, proof: ofFeatures }: Features,
 ): Promise<Loading> {
   const { environment, resolve } = options;
   const justRead = { digest: digestOf(bytes), ...NO_FILES };
@@ -128,7 +133,7 @@ async function loadBytes(
   const around = await openAround({ named, kinds, parts, file, options, placed });
   const { general, budgets } = parts;
   const upstreams = [...parts.upstreams.values()];
-  const proof = prove({ budgets, upstreams: distinct(upstreams) });
+  const proof = prove({ budgets, upstreams: distinct(upstreams) }, ofFeatures);
   const about = (findings: readonly Finding[]): readonly Complaint[] =>
     findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
 

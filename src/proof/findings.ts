@@ -1,24 +1,19 @@
 import { leasesOfSlowPolls } from "../kernel/budget/needs.ts";
 import type { Budget, Upstream } from "../kernel/config/config.ts";
-import { formatUnits } from "../features/money/price.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { formatPercentage } from "../kernel/text/percent.ts";
 import { formatDuration } from "../kernel/time/duration.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
 import { leaseRatesOf } from "../kernel/budget/leases.ts";
-import type { BudgetProof, BudgetUse, QuotaProof, RateProof } from "./numbers.ts";
+import type { BudgetProof, BudgetUse, ProvenQuota, RateProof } from "./numbers.ts";
 import { allServedInTime, asksOf, paceOf } from "./pace.ts";
+import type { Finding, Subject } from "./part.ts";
 
-export type Subject =
-  | { readonly kind: "rate"; readonly budget: string; readonly index: number }
-  | { readonly kind: "quota" | "spend"; readonly budget: string }
-  | { readonly kind: "budget"; readonly budget: string }
-  /** Of what it draws on, how often it is polled, or what that costs. */
-  | { readonly kind: "upstream"; readonly upstream: string; readonly about: "budget" | "schedule" | "price" };
-
-export type Finding = { readonly subject: Subject; readonly message: string };
-
-export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[] {
+export function faultsOf(
+  proof: BudgetProof,
+  quotas: readonly ProvenQuota[],
+  use: BudgetUse,
+): readonly Finding[] {
   const { budget } = use;
   const faults: Finding[] = [];
   const broken = proof.fits
@@ -30,15 +25,16 @@ export function faultsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[]
     const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
     faults.push({ subject, message: sentence(rate, budget, advice) });
   }
-  for (const early of spentEarly(proof)) {
-    const kind = kindOf(early);
-    const subject: Subject = { kind, budget: budget.name };
-    if (early.quota.most < early.dearest) {
-      const poll = kind === "quota" ? "a poll" : `a poll of up to ${unitsOf(early.dearest, early)}`;
+  for (const early of quotas) {
+    const { part, proof: of } = early;
+    if (!of.spentEarly) continue;
+    const subject: Subject = { kind: part.kind, budget: budget.name };
+    if (of.quota.most < of.dearest) {
+      const poll = part.kind === "quota" ? "a poll" : `a poll of up to ${unitsOf(of.dearest, early)}`;
       const message = `budget "${budget.name}" has no room for ${poll}: ${mostOf(early, budget)}`;
       faults.push({ subject, message });
-    } else if (early.quota.onExhaust === "refuse") {
-      const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early, budget)}: ${adviceForQuota(early, use)}`;
+    } else if (of.quota.onExhaust === "refuse") {
+      const message = `budget "${budget.name}" would use up its ${part.kind} early: ${askedOf(early, budget)}: ${adviceForQuota(early, use)}`;
       faults.push({ subject, message });
     }
   }
@@ -61,73 +57,34 @@ function shareOf(limit: string, { share, vantage }: Budget, comma = ""): string 
   return vantage === undefined ? whole : `${whole}, divided by ${vantage.of} vantages${comma}`;
 }
 
-function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
-  return [quota, spend].filter((proof) => proof !== undefined).filter((proof) => proof.spentEarly);
+function askedOf(early: ProvenQuota, budget: Budget): string {
+  const { scheduled, quota } = early.proof;
+  const asked = unitsOf(scheduled, early);
+  return `its schedules ask for ${asked} in ${formatDuration(quota.perMs)}, ${mostOf(early, budget)}`;
 }
 
-function kindOf({ currency }: QuotaProof): "quota" | "spend" {
-  return currency === undefined ? "quota" : "spend";
+function mostOf({ part, proof }: ProvenQuota, { vantage }: Budget): string {
+  const share = vantage === undefined ? "" : `, one of ${vantage.of} equal parts`;
+  return `the ${part.kind} is ${part.format(proof.quota.most)}${share}`;
 }
 
-function askedOf(proof: QuotaProof, budget: Budget): string {
-  const asked = unitsOf(proof.scheduled, proof);
-  return `its schedules ask for ${asked} in ${formatDuration(proof.quota.perMs)}, ${mostOf(proof, budget)}`;
+function unitsOf(units: number, { part, unit }: ProvenQuota): string {
+  return `${part.format(units)} ${unit}`;
 }
 
-function mostOf(proof: QuotaProof, { vantage }: Budget): string {
-  const part = vantage === undefined ? "" : `, one of ${vantage.of} equal parts`;
-  return `the ${kindOf(proof)} is ${formatUnits(proof.quota.most, proof.currency)}${part}`;
-}
-
-function unitsOf(units: number, { currency }: QuotaProof): string {
-  return `${formatUnits(units, currency)} ${currency ?? "requests"}`;
-}
-
-/** A spend keeps only what is known to cost something, in its one currency. */
-export function priceFaults(
-  budgets: readonly Budget[],
-  byBudget: ReadonlyMap<string, readonly Upstream[]>,
+export function warningsOf(
+  proof: BudgetProof,
+  quotas: readonly ProvenQuota[],
+  use: BudgetUse,
 ): readonly Finding[] {
-  const priced = new Set(budgets.flatMap(({ name, price }) => (price === undefined ? [] : [name])));
-  const faults = new Map<Upstream, string>();
-  for (const { name, spend } of budgets) {
-    const drawing = byBudget.get(name) ?? [];
-    const first = drawing.find(({ price }) => price !== undefined);
-    for (const upstream of drawing) {
-      const { price } = upstream;
-      const prices = upstream.budgets.filter((each) => priced.has(each));
-      if (price === undefined && prices.length > 1)
-        faults.set(
-          upstream,
-          `draws on budgets that each have a price, "${prices.join('" and "')}": give it the price that counts`,
-        );
-      else if (spend !== undefined && price === undefined)
-        faults.set(
-          upstream,
-          `has no price, and draws on the spend of budget "${name}": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free`,
-        );
-      else if (spend !== undefined && price?.currency !== first?.price?.currency)
-        faults.set(
-          upstream,
-          `has a price in ${price?.currency}, and "${first?.name}" one in ${first?.price?.currency}: the spend of budget "${name}" is in one currency`,
-        );
-    }
-  }
-  return [...faults].map(([{ name }, why]) => ({
-    subject: { kind: "upstream", upstream: name, about: "price" },
-    message: `upstream "${name}" ${why}`,
-  }));
-}
-
-export function warningsOf(proof: BudgetProof, use: BudgetUse): readonly Finding[] {
   const { budget, upstreams } = use;
   const subject: Subject = { kind: "budget", budget: budget.name };
   if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
   const warnings: Finding[] = [];
-  for (const early of spentEarly(proof)) {
-    if (early.quota.onExhaust !== "stop") continue;
+  for (const early of quotas) {
+    if (!early.proof.spentEarly || early.proof.quota.onExhaust !== "stop") continue;
     const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(early, budget)}`;
-    warnings.push({ subject: { kind: kindOf(early), budget: budget.name }, message });
+    warnings.push({ subject: { kind: early.part.kind, budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, use));
   return warnings;

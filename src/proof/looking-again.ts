@@ -3,32 +3,40 @@
  * every slot and every confirmation of all who draw on them.
  */
 
-import { tokenRequests } from "../features/auth/oauth2.ts";
-import { mostOf } from "../features/money/price.ts";
 import { type Budget, SAFE_METHODS, type Upstream } from "../kernel/config/config.ts";
-import { sendersByBudget } from "../kernel/budget/needs.ts";
 import { looksAgainInMs } from "../kernel/poll/health.ts";
 import type { Watched } from "./crowding.ts";
 import { fitsRates } from "./numbers.ts";
 import { asksOf } from "./pace.ts";
+import { type ProofPart, sendersOf } from "./part.ts";
+import { sendersByBudget } from "../kernel/budget/needs.ts";
 
 /** A poll is wanted only at the times of a calendar, and never asked for where it may do or cost something. */
-export function mayBePolledBetweenSlots({ schedule, method = "GET", price }: Upstream): boolean {
-  return schedule.kind === "every" && SAFE_METHODS.has(method) && mostOf(price) === 0;
+export function mayBePolledBetweenSlots(upstream: Upstream, parts: readonly ProofPart[]): boolean {
+  const { schedule, method = "GET" } = upstream;
+  if (schedule.kind !== "every" || !SAFE_METHODS.has(method)) return false;
+  return parts.every(({ mayBePolledMore }) => mayBePolledMore?.(upstream) !== false);
 }
 
 /** By upstream, how often between two slots; those that never are left out. */
-export function looksAgain({ budgets, upstreams }: Watched): ReadonlyMap<string, number> {
+export function looksAgain(
+  { budgets, upstreams }: Watched,
+  parts: readonly ProofPart[],
+): ReadonlyMap<string, number> {
+  const byBudget = sendersByBudget(sendersOf(upstreams, parts));
   const wanted = new Map(
     upstreams.flatMap((upstream) =>
-      mayBePolledBetweenSlots(upstream)
+      mayBePolledBetweenSlots(upstream, parts)
         ? [[upstream.name, looksWithin(upstream.schedule.longestGapMs - upstream.timeoutMs)]]
         : [],
     ),
   );
-  const byBudget = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
   const room = new Map(
-    budgets.map((budget) => [budget.name, roomOf(budget, byBudget.get(budget.name) ?? [], wanted)]),
+    budgets.map((budget) => {
+      // Of what is counted over days, nobody knows what will be needed.
+      const isCounted = parts.some(({ quota }) => quota?.of(budget) !== undefined);
+      return [budget.name, isCounted ? 0 : roomOf(budget, byBudget.get(budget.name) ?? [], wanted)];
+    }),
   );
   return new Map(
     upstreams.flatMap(({ name, budgets: own }) => {
@@ -52,8 +60,6 @@ function looksWithin(gapMs: number): number {
  * draws on another budget too may leave a turn unused for each of its own.
  */
 function roomOf(budget: Budget, senders: readonly Upstream[], wanted: ReadonlyMap<string, number>): number {
-  // Of what is counted over days, nobody knows what will be needed.
-  if (budget.quota !== undefined || budget.spend !== undefined) return 0;
   let [fits, most] = [0, Math.max(0, ...senders.map(({ name }) => wanted.get(name) ?? 0))];
   while (fits < most) {
     const tried = Math.ceil((fits + most) / 2);

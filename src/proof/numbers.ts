@@ -1,6 +1,6 @@
 import type { Budget, Rate, Upstream, Vantage } from "../kernel/config/config.ts";
 import { capOf, type Shares } from "../kernel/config/part.ts";
-import { mostOf } from "../features/money/price.ts";
+import type { ProofPart, Quota, QuotaPart } from "./part.ts";
 import {
   type ColdStart,
   coldStartOfBudget,
@@ -33,7 +33,7 @@ export type RateProof = {
 
 /** In units of the quota. */
 export type QuotaProof = {
-  readonly quota: NonNullable<Budget["quota"]>;
+  readonly quota: Quota;
   /** The most that the schedules take in one period, without confirmations. */
   readonly scheduled: number;
   /** The most that one request takes. */
@@ -53,7 +53,7 @@ export type TurnsProof = {
   readonly shortestGapMs: number;
 };
 
-export type BudgetProof = {
+export interface BudgetProof {
   readonly budget: string;
   readonly share: number;
   /** Absent where nobody else watches. */
@@ -67,12 +67,9 @@ export type BudgetProof = {
   readonly paceGapMs: number;
   /** How long a new process, or the next holder, waits before its first request. */
   readonly coldStart: Pick<ColdStart, "rule" | "waitMs">;
-  readonly quota: QuotaProof | undefined;
-  /** Undefined also where no upstream has a price. */
-  readonly spend: QuotaProof | undefined;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
-};
+}
 
 /** A budget and all who send on it. */
 export type BudgetUse = {
@@ -97,8 +94,6 @@ export function proveBudget(use: BudgetUse): BudgetProof {
     turns,
     paceGapMs: paceGapMs(paced),
     coldStart: { rule, waitMs },
-    quota: budget.quota && proveQuota(budget.quota, use, () => 1),
-    spend: proveSpend(use),
     requestsPer30d: upstreams.reduce((sum, { schedule }) => sum + slotsOf(schedule).slotsPerDay * 30, 0),
   };
 }
@@ -139,22 +134,31 @@ function proveRate(rate: Rate, { budget, upstreams }: BudgetUse): RateProof {
   return { rate, cap, demand, headroom: cap - demand, upstreams: demands };
 }
 
-function proveQuota(
-  quota: QuotaProof["quota"],
-  { upstreams }: BudgetUse,
-  unitsOf: (upstream: Upstream) => number,
-): QuotaProof {
-  const scheduled = upstreams.reduce(
-    (sum, upstream) => sum + slotsOf(upstream.schedule).mostWithin(quota.perMs) * unitsOf(upstream),
-    0,
-  );
-  const dearest = Math.max(0, ...upstreams.map(unitsOf));
-  return { quota, scheduled, dearest, spentEarly: scheduled > quota.most };
-}
+/** A quota with what it is counted in. */
+export type ProvenQuota = { readonly part: QuotaPart; readonly unit: string; readonly proof: QuotaProof };
 
-function proveSpend(use: BudgetUse): QuotaProof | undefined {
-  const { spend } = use.budget;
-  const currency = use.upstreams.find(({ price }) => price !== undefined)?.price?.currency;
-  if (spend === undefined || currency === undefined) return undefined;
-  return { ...proveQuota(spend, use, ({ price }) => mostOf(price)), currency };
+/** Those that the budget has. */
+export function provenQuotas(
+  { budget, upstreams }: BudgetUse,
+  parts: readonly ProofPart[],
+): readonly ProvenQuota[] {
+  return parts.flatMap(({ quota: part }) => {
+    const quota = part?.of(budget);
+    const unit = part?.unit(upstreams);
+    if (part === undefined || quota === undefined || unit === undefined) return [];
+    const scheduled = upstreams.reduce(
+      (sum, upstream) => sum + slotsOf(upstream.schedule).mostWithin(quota.perMs) * part.unitsOf(upstream),
+      0,
+    );
+    const dearest = Math.max(0, ...upstreams.map(part.unitsOf));
+    const isMoney = part.kind === "spend";
+    const proof = {
+      quota,
+      scheduled,
+      dearest,
+      spentEarly: scheduled > quota.most,
+      ...(isMoney && { currency: unit }),
+    };
+    return [{ part, unit, proof }];
+  });
 }

@@ -2,7 +2,7 @@
 
 import type { Upstream } from "../kernel/config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../kernel/time/duration.ts";
-import type { Finding } from "./findings.ts";
+import type { Finding } from "./part.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { formatPercentage } from "../kernel/text/percent.ts";
 import { slotsOf } from "../kernel/schedule/schedule.ts";

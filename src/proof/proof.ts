@@ -6,10 +6,11 @@ import { slotsOf, type Schedule } from "../kernel/schedule/schedule.ts";
 import { sendersByBudget } from "../kernel/budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
-import { type Finding, crowdedWarning, faultsOf, priceFaults, warningsOf } from "./findings.ts";
-import { tokenRequests } from "../features/auth/oauth2.ts";
+import type { Finding } from "./part.ts";
+import { crowdedWarning, faultsOf, warningsOf } from "./findings.ts";
 import { looksAgain } from "./looking-again.ts";
-import { type BudgetProof, proveBudget } from "./numbers.ts";
+import { type ProofPart, sendersOf } from "./part.ts";
+import { type BudgetProof, proveBudget, provenQuotas } from "./numbers.ts";
 
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
@@ -22,25 +23,28 @@ export type Proof = {
   readonly warnings: readonly Finding[];
 };
 
-export function prove(config: Watched): Proof {
+export function prove(config: Watched, parts: readonly ProofPart[]): Proof {
   const budgets: BudgetProof[] = [];
-  const faults: Finding[] = [...priceFaults(config.budgets, sendersByBudget(config.upstreams))];
+  const polled = sendersByBudget(config.upstreams);
+  const faults = parts.flatMap((part) => part.faults?.(config.budgets, polled) ?? []);
   const warnings: Finding[] = [...densityWarnings(config.upstreams)];
-  const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);
+  const byBudget = sendersByBudget(sendersOf(config.upstreams, parts));
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
     const use = { budget, upstreams: byBudget.get(budget.name) ?? [] };
-    const proof = proveBudget(use);
+    const quotas = provenQuotas(use, parts);
+    const ofQuotas = quotas.map(({ part: { kind }, proof }) => [kind, proof] as const);
+    const proof = { ...proveBudget(use), ...Object.fromEntries(ofQuotas) };
     budgets.push(proof);
-    faults.push(...faultsOf(proof, use));
-    warnings.push(...warningsOf(proof, use));
+    faults.push(...faultsOf(proof, quotas, use));
+    warnings.push(...warningsOf(proof, quotas, use));
     if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
   const latenessOf = latenesses(config);
   return {
     budgets,
     latenessMs: new Map(config.upstreams.map((upstream) => [upstream.name, latenessOf(upstream)])),
-    looksAgain: looksAgain(config),
+    looksAgain: looksAgain(config, parts),
     faults,
     warnings,
   };

@@ -1,6 +1,5 @@
-import { mostOf } from "../features/money/price.ts";
 import { formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../kernel/time/duration.ts";
-import { type BudgetUse, fitsRates, type QuotaProof } from "./numbers.ts";
+import { type BudgetUse, fitsRates, type ProvenQuota } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
 
 /** Those that people like to read in a proposal. */
@@ -46,11 +45,9 @@ function range(from: number, to: number): readonly number[] {
 }
 
 /** Names a change with which the quota would last. */
-export function adviceForQuota(
-  { quota: { most, perMs }, currency }: QuotaProof,
-  { upstreams }: BudgetUse,
-): string {
-  const alike = [...Map.groupBy(upstreams, ({ price }) => (currency === undefined ? 1 : mostOf(price)))];
+export function adviceForQuota({ part, proof }: ProvenQuota, { upstreams }: BudgetUse): string {
+  const { most, perMs } = proof.quota;
+  const alike = [...Map.groupBy(upstreams, part.unitsOf)];
   const taken = (leastMs: number): number =>
     alike.reduce((sum, [units, group]) => sum + units * requestsWithin(asksOf(group, leastMs, 0), perMs), 0);
   const periodMs = ROUND_PERIODS_MS.find((leastMs) => taken(leastMs) <= most);

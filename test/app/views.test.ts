@@ -27,6 +27,7 @@ import { VirtualClock } from "../support/virtual/clock.ts";
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import { METRICS } from "../../src/app/features/metrics.ts";
 import { formats } from "../../src/exposition/formats.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const UPSTREAMS = 1_000;
 const POLLS = 20;
@@ -58,7 +59,11 @@ function sources(): Omit<ViewSources, "life"> & { readonly config: Config; reado
         offlineUpstreams: () => 0,
       },
     },
-    reload: { config, proof: prove(config), status: { successful: true, lastSuccessAtMs: nowMs } },
+    reload: {
+      config,
+      proof: prove(config, PROOF_PARTS),
+      status: { successful: true, lastSuccessAtMs: nowMs },
+    },
     isReady: () => true,
   };
 }
@@ -169,7 +174,7 @@ test.each([
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
   const ledger = new TestLedger(config, clock);
   const status = { successful: true, lastSuccessAtMs: clock.wallNow() };
-  const reload = { config, proof: prove(config), status };
+  const reload = { config, proof: prove(config, PROOF_PARTS), status };
   const life = (): Shown => ({ ...shown.own, budgets: ledger.budgets });
   const hoursLeft = (): number => {
     const [budget] = metricsView({ ...shown, clock, reload, life }).budgets;
@@ -191,7 +196,7 @@ test("a budget is shown with its pause by the wall clock, and with what was used
   const quota = { most: 100, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
   const ledger = new TestLedger(config, clock);
-  const reload = { ...shown.reload, config, proof: prove(config) };
+  const reload = { ...shown.reload, config, proof: prove(config, PROOF_PARTS) };
   const life = (): Shown => ({ ...shown.own, budgets: ledger.budgets });
   const view = (): unknown => [...metricsView({ ...shown, clock, reload, life }).budgets][0];
   expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });

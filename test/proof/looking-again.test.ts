@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { looksAgain } from "../../src/proof/looking-again.ts";
+import { prove } from "../../src/proof/proof.ts";
 import type { Budget, Upstream } from "../../src/kernel/config/config.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/kernel/time/duration.ts";
 import {
@@ -9,13 +9,15 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../support/samples.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 /** Two requests are 5 s apart. */
 const BUDGET = sampleBudget({ share: 0.2 });
 
 function looksOf(changes: Partial<Upstream>, budget: Partial<Budget> = {}): number | undefined {
   const upstream = sampleUpstream({ schedule: sampleSchedule(10 * MINUTE_MS), ...changes });
-  return looksAgain({ budgets: [{ ...BUDGET, ...budget }], upstreams: [upstream] }).get(upstream.name);
+  const config = { budgets: [{ ...BUDGET, ...budget }], upstreams: [upstream] };
+  return prove(config, PROOF_PARTS).looksAgain.get(upstream.name);
 }
 
 test("a long period has place for looks at growing distances, that end before the next slot", () => {
@@ -43,7 +45,9 @@ test("there are as many as fit beside every slot and every confirmation, and non
     Array.from({ length: count }, (_, place) => sampleUpstream({ name: `often-${place}` }));
   const seldom = sampleUpstream({ name: "seldom", schedule: sampleSchedule(10 * MINUTE_MS) });
   const looks = (others: number): number =>
-    looksAgain({ budgets: [sampleBudget()], upstreams: [...often(others), seldom] }).get("seldom") ?? 0;
+    prove({ budgets: [sampleBudget()], upstreams: [...often(others), seldom] }, PROOF_PARTS).looksAgain.get(
+      "seldom",
+    ) ?? 0;
   // 60 a minute: each of the others asks for eight of them.
   const found = [0, 3, 6, 7].map(looks);
   expect(found).toEqual(found.toSorted((one, other) => other - one));

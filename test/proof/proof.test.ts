@@ -1,11 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Budget, Rate, Upstream } from "../../src/kernel/config/config.ts";
-import { type Finding, sharedKeys } from "../../src/proof/findings.ts";
+import type { Finding } from "../../src/proof/part.ts";
+import { sharedKeys } from "../../src/proof/findings.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { type BudgetProof, proveBudget } from "../../src/proof/numbers.ts";
 import { type Schedule, scheduleCron, scheduleEvery, slotsOf } from "../../src/kernel/schedule/schedule.ts";
 import { ROUND_PERIODS_MS } from "../../src/proof/suggestions.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
 
@@ -64,16 +66,16 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
 }
 
 function faults(given: Budget, upstreams: readonly Upstream[]): readonly string[] {
-  return prove({ budgets: [given], upstreams }).faults.map(({ message }) => message);
+  return prove({ budgets: [given], upstreams }, PROOF_PARTS).faults.map(({ message }) => message);
 }
 
 function warnings(given: Budget, upstreams: readonly Upstream[]): readonly string[] {
-  return prove({ budgets: [given], upstreams }).warnings.map(({ message }) => message);
+  return prove({ budgets: [given], upstreams }, PROOF_PARTS).warnings.map(({ message }) => message);
 }
 
 describe("a plan that fits", () => {
   test("is shown with all of its numbers", () => {
-    const proof = prove({ budgets: [budget()], upstreams: [upstream()] });
+    const proof = prove({ budgets: [budget()], upstreams: [upstream()] }, PROOF_PARTS);
     expect(proof).toEqual({
       latenessMs: new Map([["a", 130_000]]),
       looksAgain: new Map(),
@@ -128,7 +130,7 @@ describe("token requests", () => {
   const auth = { kind: "oauth2", secret: { env: "CLIENT_SECRET" }, token } as const;
 
   function demands(given: Parameters<typeof prove>[0]): readonly string[] {
-    return prove(given).budgets.flatMap(({ rates }) =>
+    return prove(given, PROOF_PARTS).budgets.flatMap(({ rates }) =>
       (rates[0]?.upstreams ?? []).map(
         ({ upstream: name, schedule, requests }) => `${name}, ${schedule}: ${requests}`,
       ),
@@ -181,7 +183,10 @@ describe("a plan that does not fit is refused with what would", () => {
     const hour: Rate = { requests: 5, perMs: 3_600_000, label: "1h" };
     const minute: Rate = { requests: 4, perMs: 60_000, label: "1m" };
     const hourly = upstream({ schedule: every(3_600_000, "a"), confirm: 0 });
-    const { budgets, faults } = prove({ budgets: [budget({ rates: [hour, minute] })], upstreams: [hourly] });
+    const { budgets, faults } = prove(
+      { budgets: [budget({ rates: [hour, minute] })], upstreams: [hourly] },
+      PROOF_PARTS,
+    );
     expect(budgets[0]?.rates.map(({ cap, headroom }) => [cap, headroom])).toEqual([
       [1, 0],
       [0, -1],
@@ -279,7 +284,7 @@ describe("a short window that slots exceed only when they come at once", () => {
 
   test.each([2, 3, 100])("is no reason to refuse %i hourly polls", (count) => {
     const given = budget({ rates });
-    expect(prove({ budgets: [given], upstreams: hourly(count) })).toMatchObject({ faults: [] });
+    expect(prove({ budgets: [given], upstreams: hourly(count) }, PROOF_PARTS)).toMatchObject({ faults: [] });
     expect(warnings(given, hourly(count)).filter((message) => message.startsWith("budget"))).toEqual([]);
   });
 
@@ -338,7 +343,8 @@ function busiest(upstreams: readonly Upstream[], windowMs: number): number {
 }
 
 function restartOf(each: Budget): BudgetProof["coldStart"] | undefined {
-  return prove({ budgets: [each], upstreams: [upstream({ timeoutMs: 10_000 })] }).budgets[0]?.coldStart;
+  return prove({ budgets: [each], upstreams: [upstream({ timeoutMs: 10_000 })] }, PROOF_PARTS).budgets[0]
+    ?.coldStart;
 }
 
 describe("after a restart", () => {
@@ -360,7 +366,7 @@ describe("after a restart", () => {
 
   test("the longest timeout of the budget's own upstreams counts", () => {
     const upstreams = [upstream({ timeoutMs: 1000 }), upstream({ name: "b", timeoutMs: 60_000 })];
-    const [proof] = prove({ budgets: [budget({ share: 0.9 })], upstreams }).budgets;
+    const [proof] = prove({ budgets: [budget({ share: 0.9 })], upstreams }, PROOF_PARTS).budgets;
     expect(proof?.coldStart).toEqual({ rule: "whole_window", waitMs: 120_000 });
   });
 });
@@ -389,7 +395,7 @@ describe("a quota", () => {
 
   test("is not scaled by the share", () => {
     const given = budget({ quota: { ...quota, most: 172_800 } });
-    const proof = prove({ budgets: [given], upstreams: [upstream()] });
+    const proof = prove({ budgets: [given], upstreams: [upstream()] }, PROOF_PARTS);
     expect(proof.faults).toEqual([]);
     expect(proof.budgets[0]?.quota).toMatchObject({ scheduled: 172_800, spentEarly: false });
   });
@@ -446,13 +452,16 @@ describe("an upstream that draws on several budgets", () => {
 
   test("is counted in each of them, and each must fit by itself", () => {
     const upstreams = [each("a", 60_000, "model", "account"), each("b", 30_000, "account")];
-    const proof = prove({ budgets: [account, model], upstreams });
+    const proof = prove({ budgets: [account, model], upstreams }, PROOF_PARTS);
     expect(proof.budgets.map(({ budget: name, rates }) => [name, rates[0]?.demand])).toEqual([
       ["account", 6],
       ["model", 2],
     ]);
     expect(proof).toMatchObject({ faults: [], warnings: [] });
-    const tooOften = prove({ budgets: [account, model], upstreams: [each("a", 15_000, "account", "model")] });
+    const tooOften = prove(
+      { budgets: [account, model], upstreams: [each("a", 15_000, "account", "model")] },
+      PROOF_PARTS,
+    );
     expect(tooOften.faults.map(({ subject }) => subject)).toEqual([
       { kind: "rate", budget: "model", index: 0 },
     ]);
@@ -462,13 +471,13 @@ describe("an upstream that draws on several budgets", () => {
     const upstreams = [each("a", 30_000, "model", "account"), each("b", 60_000, "account")];
     const message =
       'budget "model" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to 15s, so some slots may be late or skipped';
-    expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([
+    expect(prove({ budgets: [account, model], upstreams }, PROOF_PARTS).warnings).toEqual([
       { subject: { kind: "budget", budget: "model" }, message },
     ]);
   });
 
   test("waits for nobody in a budget of its own", () => {
     const upstreams = [each("a", 30_000, "model", "account")];
-    expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([]);
+    expect(prove({ budgets: [account, model], upstreams }, PROOF_PARTS).warnings).toEqual([]);
   });
 });

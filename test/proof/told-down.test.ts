@@ -3,6 +3,7 @@ import { toldDownTable } from "../../src/commands/proof-table.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { toldDown } from "../../src/proof/told-down.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const BUDGET = sampleBudget({ rates: [{ requests: 60, perMs: 60_000, label: "1m" }], share: 0.2 });
 
@@ -18,7 +19,7 @@ test.each([
   (_, confirm, overMs, earliest, latest) => {
     const upstream = sampleUpstream({ confirm, confirmOverMs: overMs, timeoutMs: 10_000 });
     const config = { budgets: [BUDGET], upstreams: [upstream] };
-    const told = toldDown(config, prove(config));
+    const told = toldDown(config, prove(config, PROOF_PARTS));
     const known = { earliestMs: earliest, latestMs: latest, looksAgain: 0, overWithinMs: 15_000 };
     expect(told).toEqual([{ upstream: upstream.name, ...known }]);
   },
@@ -27,7 +28,7 @@ test.each([
 test("its end is known by the next slot, and of a slow schedule by looks between its slots", () => {
   const upstream = sampleUpstream({ schedule: sampleSchedule(600_000) });
   const config = { budgets: [BUDGET], upstreams: [upstream] };
-  const [told] = toldDown(config, prove(config));
+  const [told] = toldDown(config, prove(config, PROOF_PARTS));
   expect(told).toMatchObject({ looksAgain: 16, overWithinMs: 600_000 });
   expect(told === undefined ? "" : toldDownTable([told])).toContain(
     "10m, sooner by 16 looks between two slots  email",

@@ -19,6 +19,7 @@ import {
 } from "../support/samples.ts";
 import { virtualTriggers } from "../support/virtual/triggers.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 /**
  * The whole engine in virtual time, against an upstream that speaks of its limit in one way or another. The judge is the
@@ -84,7 +85,7 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
   const rates = [{ requests, perMs: MINUTE_MS, label: "1m" }];
   const config = sampleConfig({ budgets: [sampleBudget({ rates })], upstreams });
   const recorders: StoryRecorder[] = [];
-  const looks = looksAgain(config);
+  const looks = looksAgain(config, PROOF_PARTS);
   const supervisor = new Supervisor({
     clock,
     ...new TestLedger(config, clock).polling,

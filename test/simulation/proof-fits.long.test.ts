@@ -8,6 +8,7 @@ import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples
 import type { Scenario } from "./world/scenario.ts";
 import { configOf } from "./world/setup.ts";
 import { simulate } from "./simulate.ts";
+import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const seconds = (...values: readonly number[]): fc.Arbitrary<number> =>
   fc.constantFrom(...values.map((s) => s * 1_000));
@@ -78,7 +79,7 @@ test("whatever the proof accepts fits: no limit is broken, and nine slots of ten
   let inTurn = 0;
   await fc.assert(
     fc.asyncProperty(plans, async (scenario) => {
-      const { faults, budgets } = prove(configOf(scenario.setup));
+      const { faults, budgets } = prove(configOf(scenario.setup), PROOF_PARTS);
       fc.pre(faults.length === 0);
       accepted += 1;
       if (budgets.some(({ turns }) => turns !== undefined)) inTurn += 1;

@@ -1,6 +1,5 @@
 /** What each feature adds to an upstream, and to the budgets of all. A feature that goes takes its lines here with it. */
 
-import { tokenRequests } from "../../features/auth/oauth2.ts";
 import { Hints, type HintsParts } from "../../features/hints/hints.ts";
 import { askedOf } from "../../features/money/cost.ts";
 import { heldNote } from "../../features/hints/record.ts";
@@ -9,25 +8,22 @@ import type { KeptQuotas } from "../../features/quota/quota.ts";
 import { Quotas } from "../../features/quota/quotas.ts";
 import { askFor } from "../../kernel/budget/ledger.ts";
 import { LocalLedger, type Right } from "../../kernel/budget/local-ledger.ts";
-import type { Sender } from "../../kernel/budget/needs.ts";
 import type { Config, Upstream } from "../../kernel/config/config.ts";
 import type { Equipment } from "../../kernel/polling/poll-once.ts";
 import type { NoteHome } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
+import { sendersOf } from "../../proof/part.ts";
 import { judgingOf } from "./judging.ts";
+import { PROOF_PARTS } from "./proof.ts";
 
 export function equipmentOf(upstream: Upstream, { hints }: Pick<Budgets, "hints">): Equipment {
   return {
     ask: askFor(upstream.budgets, askedOf(upstream)),
     gates: [hints.gateOf(upstream)],
     judging: judgingOf(upstream),
-    isPolledBetweenSlots: mayBePolledBetweenSlots(upstream),
+    isPolledBetweenSlots: mayBePolledBetweenSlots(upstream, PROOF_PARTS),
   };
-}
-
-function sendersOf(upstreams: readonly Upstream[]): readonly Sender[] {
-  return [...upstreams, ...tokenRequests(upstreams)];
 }
 
 /** The budgets of a process, and all that holds them back. */
@@ -62,7 +58,7 @@ export function openBudgets(config: Config, clock: Clock, parts: BudgetsParts = 
   });
   const ledger = new LocalLedger(config, clock, {
     constraints: [hints, quotas],
-    sendersOf,
+    sendersOf: (upstreams) => sendersOf(upstreams, PROOF_PARTS),
     partsBefore: new Map([...budgets].map(([name, { part }]) => [name, part])),
     right,
   });

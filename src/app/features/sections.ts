@@ -2,6 +2,7 @@
 
 import { load as loadBy, type LoadOptions, type Loading } from "../../config/load.ts";
 import { type ConfigSchema, configSchema } from "../../config/schema/schema.ts";
+import { PROOF_PARTS } from "./proof.ts";
 import { AUTH } from "../../features/auth/config.ts";
 import { BADGES } from "../../features/badges/config.ts";
 import { EXPECT } from "../../features/expect/config.ts";
@@ -38,5 +39,5 @@ export const CONFIG_SCHEMA: ConfigSchema = configSchema(
 );
 
 export function load(configPath: string, options: LoadOptions): Promise<Loading> {
-  return loadBy(configPath, options, CONFIG_SCHEMA);
+  return loadBy(configPath, options, { schema: CONFIG_SCHEMA, proof: PROOF_PARTS });
 }

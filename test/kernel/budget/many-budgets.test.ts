@@ -4,6 +4,7 @@ import type { Config, Upstream } from "../../../src/kernel/config/config.ts";
 import { prove } from "../../../src/proof/proof.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
+import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 
 const BUDGETS = 1_000;
 
@@ -28,7 +29,7 @@ function configOf(onLook: () => void): Config {
 /** Polls wait meanwhile: with thousands of budgets, a look at each upstream for each of them takes seconds. */
 test.each<[string, (config: Config) => void]>([
   ["the start of a ledger", (config) => void new LocalLedger(config, new VirtualClock())],
-  ["the proof", (config) => void prove(config)],
+  ["the proof", (config) => void prove(config, PROOF_PARTS)],
 ])("%s looks at each upstream a few times, however many budgets there are", (_, work) => {
   let looks = 0;
   work(configOf(() => (looks += 1)));

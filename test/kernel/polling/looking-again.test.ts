@@ -17,6 +17,7 @@ import {
 } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
+import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 
 type Answer = {
   readonly status: number;
@@ -54,7 +55,7 @@ async function watched(
     return found;
   };
   const config = sampleConfig({ budgets, upstreams });
-  const looks = looksAgain(config);
+  const looks = looksAgain(config, PROOF_PARTS);
   const supervisor = new Supervisor({
     clock,
     ...new TestLedger(config, clock).polling,

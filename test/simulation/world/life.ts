@@ -12,6 +12,7 @@ import { WeatherBug, type Network } from "./network.ts";
 import type { Setup } from "./scenario.ts";
 import { configOf, credentialsOf, servedInTime } from "./setup.ts";
 import { Tally, type Turn } from "../judge/tally.ts";
+import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 
 export type LifeParts = {
   readonly number: number;
@@ -46,7 +47,7 @@ export class Life {
     this.clock = clock;
     this.heard = new Heard(setup, parts.worldNowMs());
     const config = configOf(setup);
-    this.#looks = looksAgain(config);
+    this.#looks = looksAgain(config, PROOF_PARTS);
     this.#ledger = new TestLedger(config, clock);
     this.#supervisor = new Supervisor({
       clock,
@@ -78,7 +79,7 @@ export class Life {
     this.heard.reload(setup, this.#parts.worldNowMs());
     for (const line of this.#lines.values()) line.clear();
     const config = configOf(setup);
-    this.#looks = looksAgain(config);
+    this.#looks = looksAgain(config, PROOF_PARTS);
     this.#ledger.change(config);
     this.#supervisor.apply(
       config,

@@ -3,6 +3,7 @@ import { crowdedBudgets } from "../../../src/proof/crowding.ts";
 import { prove } from "../../../src/proof/proof.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
+import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 
 export function configOf(setup: Setup): Config {
   return sampleConfig({
@@ -48,7 +49,7 @@ export function fits(setup: Setup): boolean {
   if (new Set(names).size < names.length) return false;
   const known = setup.upstreams.flatMap(({ budgets }) => budgets).every((budget) => names.includes(budget));
   if (!known || setup.upstreams.some(({ budgets }) => new Set(budgets).size < budgets.length)) return false;
-  return setup.upstreams.length > 0 && prove(configOf(setup)).faults.length === 0;
+  return setup.upstreams.length > 0 && prove(configOf(setup), PROOF_PARTS).faults.length === 0;
 }
 
 function changed(setup: Setup, edit: Edit): Setup {

@@ -23,6 +23,7 @@ import {
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { runWith } from "../promtool.ts";
+import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 
 const promtool = requireBinary("promtool");
 const SIGNALS = new URL("../../../docs/signals.md", import.meta.url);
@@ -62,7 +63,7 @@ async function seen(
   const budgets = upstreams.map(({ name }) => sampleBudget({ name }));
   const config = sampleConfig({ budgets, upstreams });
   const changes = new Map<string, Change[]>(upstreams.map(({ name }) => [name, []]));
-  const looks = looksAgain(config);
+  const looks = looksAgain(config, PROOF_PARTS);
   const supervisor = new Supervisor({
     clock,
     ...new TestLedger(config, clock).polling,
