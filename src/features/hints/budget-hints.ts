@@ -7,6 +7,7 @@ import { capOf, partOf } from "../../kernel/config/part.ts";
 import type { Granted, Settlement } from "../../kernel/budget/ledger.ts";
 import type { Needs } from "../../kernel/budget/needs.ts";
 import { keepNewest } from "../../kernel/text/remembered.ts";
+import type { Moment } from "../../kernel/time/moment.ts";
 import type { Why } from "./concern.ts";
 import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";
 import type { Held, Lowered } from "./record.ts";
@@ -19,14 +20,14 @@ const MOST_DOUBLINGS = 30;
 /** So many limits are shown at once. */
 const MOST_KNOWN = 16;
 
-/** How a budget is held back, for people. Times are monotonic. */
+/** How a budget is held back, for people. */
 export type HintsStatus = {
   readonly advertisedLimit: number | undefined;
   readonly advertisedRemaining: number | undefined;
   /** The upstream said this last of each of its limits, whatever they count. */
   readonly advertisedLimits: readonly KnownLimit[];
-  /** It lies in the past if nothing pauses the budget. */
-  readonly pausedUntilMs: number;
+  /** 0 when it is not paused. */
+  readonly pausedUntilWallMs: number;
   /** Why the last refusal was taken for one of this budget, where it could have been another's. */
   readonly refusedWhy: Why | undefined;
 };
@@ -103,12 +104,13 @@ export class BudgetHints implements Granted {
     return [...(this.#limits?.values() ?? [])];
   }
 
-  get status(): HintsStatus {
+  status({ nowMs, wallMs }: Moment): HintsStatus {
+    const pauseMs = this.pausedUntilMs - nowMs;
     return {
       advertisedLimit: this.advertised.limit,
       advertisedRemaining: this.advertised.remaining,
       advertisedLimits: [...this.limits, ...this.#untold.known],
-      pausedUntilMs: this.pausedUntilMs,
+      pausedUntilWallMs: pauseMs > 0 ? wallMs + pauseMs : 0,
       refusedWhy: this.#refusedWhy,
     };
   }

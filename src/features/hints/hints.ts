@@ -16,7 +16,7 @@ import type { Gate, HeldBack, Recorder } from "../../kernel/poll/ports.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
-import type { Moment } from "../../kernel/time/moment.ts";
+import { type Moment, momentOf } from "../../kernel/time/moment.ts";
 import { BudgetHints, type HintsStatus } from "./budget-hints.ts";
 import { alsoHeld, type Concern, concernOf, type Whose, WHY } from "./concern.ts";
 import { ADVICE, type Advice } from "./fields/advice.ts";
@@ -37,9 +37,6 @@ export type HintsParts = {
   /** Resolves once it is kept, whether or not it could be. */
   readonly keepBudget?: ((budget: string, record: BudgetRecord) => Promise<unknown>) | undefined;
 };
-
-/** `pausedUntilWallMs`: 0 when it is not paused. */
-export type HintsSnapshot = Omit<HintsStatus, "pausedUntilMs"> & { readonly pausedUntilWallMs: number };
 
 /** Of the pauses that an answer may ask for. */
 type Bounds = Pick<Budget, "maxPauseMs" | "blindAfterMs">;
@@ -233,15 +230,7 @@ export class Hints implements Constraint {
   }
 
   statusOf(budget: string): HintsStatus | undefined {
-    return this.#budgets.get(budget)?.status;
-  }
-
-  snapshotOf(budget: string, wallNowMs: number): HintsSnapshot | undefined {
-    const status = this.statusOf(budget);
-    if (status === undefined) return undefined;
-    const { pausedUntilMs, ...rest } = status;
-    const pauseMs = pausedUntilMs - this.#parts.clock.now();
-    return { ...rest, pausedUntilWallMs: pauseMs > 0 ? wallNowMs + pauseMs : 0 };
+    return this.#budgets.get(budget)?.status(momentOf(this.#parts.clock));
   }
 
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */

@@ -2,13 +2,14 @@ import { type Counts, counterOf } from "../../kernel/metrics/accounts.ts";
 import { counter, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { ADVICE } from "./fields/advice.ts";
-import type { Hints, HintsSnapshot } from "./hints.ts";
+import type { HintsStatus } from "./budget-hints.ts";
+import type { Hints } from "./hints.ts";
 
 declare module "../../kernel/metrics/snapshot.ts" {
   interface Running {
     readonly hints?: Hints | undefined;
   }
-  interface BudgetSnapshot extends Partial<HintsSnapshot> {}
+  interface BudgetSnapshot extends Partial<HintsStatus> {}
 }
 
 class Malformed implements Counts {
@@ -24,9 +25,9 @@ const COUNTER = counterOf("malformed", () => new Malformed());
 export const HINT_METRICS: Metrics = {
   counter: COUNTER,
   ofBudget:
-    ({ hints, nowMs }) =>
+    ({ hints }) =>
     ({ name }) =>
-      hints?.snapshotOf(name, nowMs) ?? {},
+      hints?.statusOf(name) ?? {},
   upstream: {
     pacewatch_signals_malformed_total: counter(
       "Rate-limit signals in answers that could not be read, and were ignored; absent before the first.",

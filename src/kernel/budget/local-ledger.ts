@@ -27,11 +27,11 @@ export type Right = {
 };
 
 export type LedgerParts = {
-  readonly constraints: readonly Constraint[];
-  readonly sendersOf: SendersOf;
+  readonly constraints?: readonly Constraint[];
+  readonly sendersOf?: SendersOf;
   /** By budget, the part of it that the process before this one had. */
-  readonly partsBefore: ReadonlyMap<string, string | undefined>;
-  readonly right: Right | undefined;
+  readonly partsBefore?: ReadonlyMap<string, string | undefined>;
+  readonly right?: Right | undefined;
 };
 
 /** The right is gone. */
@@ -50,7 +50,9 @@ type BudgetLeases = {
 /** A process keeps every budget that it may use in memory: their leases, and beside them what else holds them back. */
 export class LocalLedger implements Ledger, LedgerView {
   readonly #clock: Clock;
-  readonly #parts: LedgerParts;
+  readonly #constraints: readonly Constraint[];
+  readonly #sendersOf: SendersOf;
+  readonly #right: Right | undefined;
   readonly #budgets = new Map<string, BudgetLeases>();
   /** Budgets that were removed by a reload while requests were in flight, perhaps with the same key. */
   #retired: readonly Leases[] = [];
@@ -60,10 +62,15 @@ export class LocalLedger implements Ledger, LedgerView {
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
-  constructor(config: Config, clock: Clock, parts: Partial<LedgerParts> = {}) {
-    const { constraints = [], sendersOf = (upstreams) => upstreams, partsBefore, right } = parts;
+  constructor(
+    config: Config,
+    clock: Clock,
+    { constraints = [], sendersOf = (upstreams) => upstreams, partsBefore, right }: LedgerParts = {},
+  ) {
     this.#clock = clock;
-    this.#parts = { constraints, sendersOf, partsBefore: partsBefore ?? new Map(), right };
+    this.#constraints = constraints;
+    this.#sendersOf = sendersOf;
+    this.#right = right;
     this.#partsBefore = new Map(partsBefore);
     this.#adopt(config, true);
   }
@@ -74,7 +81,7 @@ export class LocalLedger implements Ledger, LedgerView {
     const wait = this.waitFor(ask);
     if (wait !== undefined) return wait;
     let reserved: Reservation[] | undefined;
-    for (const constraint of this.#parts.constraints) {
+    for (const constraint of this.#constraints) {
       const reservation = constraint.reserve?.(ask);
       if (reservation !== undefined) (reserved ??= []).push(reservation);
     }
@@ -118,7 +125,7 @@ export class LocalLedger implements Ledger, LedgerView {
   partOf(name: string): string | undefined {
     const known = this.#budgets.get(name);
     // The notes of a fleet have the terms of every budget.
-    if (known === undefined || this.#parts.right !== undefined) return undefined;
+    if (known === undefined || this.#right !== undefined) return undefined;
     // Until it sends by this part, the next process has to wait as this one does.
     return known.isSamePart || known.leases.hasBegun ? partName(known.budget) : NO_PART;
   }
@@ -165,8 +172,7 @@ export class LocalLedger implements Ledger, LedgerView {
   #waitOf(name: string, ask: Ask, nowMs: number, alsoLeases: boolean): Wait | undefined {
     const known = this.#get(name);
     let gravest: Wait | undefined;
-    for (const constraint of this.#parts.constraints)
-      gravest = graver(gravest, constraint.wait(name, ask, nowMs));
+    for (const constraint of this.#constraints) gravest = graver(gravest, constraint.wait(name, ask, nowMs));
     if (gravest !== undefined || !alsoLeases) return gravest;
     const caps = known.budget.rates.map((rate) => this.#capOf(known.budget, rate, nowMs));
     const forgottenAtMs = retiredForgottenAtMs(known, nowMs);
@@ -176,13 +182,13 @@ export class LocalLedger implements Ledger, LedgerView {
 
   #capOf(budget: Budget, rate: Rate, nowMs: number): number {
     let cap = capOf(rate.requests, budget);
-    for (const constraint of this.#parts.constraints)
+    for (const constraint of this.#constraints)
       cap = constraint.capOf?.(budget.name, rate, cap, nowMs) ?? cap;
     return cap;
   }
 
   #mayNotSend({ budgets }: Ask, nowMs: number): Wait | undefined {
-    const { right } = this.#parts;
+    const right = this.#right;
     const budget = right && budgets.find((each) => !right.maySend(each));
     if (budget === undefined) return undefined;
     return { kind: "wait", untilMs: nowMs + ASK_AGAIN_MS, cause: "ledger", budget };
@@ -209,9 +215,8 @@ export class LocalLedger implements Ledger, LedgerView {
     const nowMs = this.#clock.now();
     const leases = ask.budgets.map((name) => this.#get(name).leases);
     for (const each of leases) each.grant(nowMs);
-    const { constraints } = this.#parts;
     const grants: Granted[] = [];
-    for (const name of ask.budgets) for (const each of constraints) grants.push(each.grant(name, ask));
+    for (const name of ask.budgets) for (const each of this.#constraints) grants.push(each.grant(name, ask));
     let [isOpen, hasEnded] = [true, false];
     const lease: Lease = {
       isUsable: () => this.#mayNotSend(ask, nowMs) === undefined,
@@ -235,8 +240,7 @@ export class LocalLedger implements Ledger, LedgerView {
 
   #adopt(config: Config, isFirst: boolean): void {
     const nowMs = this.#clock.now();
-    const { constraints, sendersOf, right } = this.#parts;
-    const senders = sendersOf(config.upstreams);
+    const senders = this.#sendersOf(config.upstreams);
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
@@ -253,7 +257,7 @@ export class LocalLedger implements Ledger, LedgerView {
       }
       const isSamePart = this.#partsBefore.get(name) === partName(budget);
       this.#partsBefore.delete(name);
-      const startsAtMs = isFirst ? right?.startsAtMs(name) : undefined;
+      const startsAtMs = isFirst ? this.#right?.startsAtMs(name) : undefined;
       const uncountedMs = uncountedMsOf(byBudget.get(name) ?? [], [budget]);
       const coldMs =
         startsAtMs !== undefined
@@ -264,7 +268,7 @@ export class LocalLedger implements Ledger, LedgerView {
       const leases = new Leases(terms, nowMs, coldMs);
       this.#budgets.set(name, { budget, leases, isSamePart, retired: this.#retired });
     }
-    for (const constraint of constraints) constraint.change(config, byBudget, this);
+    for (const constraint of this.#constraints) constraint.change(config, byBudget, this);
   }
 
   #get(name: string): BudgetLeases {
