@@ -1,3 +1,4 @@
+import { tellersOf } from "./features/tellers.ts";
 import { FOLLOWERS } from "./features/followers.ts";
 import { spentBy } from "../features/quota/cost.ts";
 import { usedUpWords } from "../features/history/credit-sentence.ts";
@@ -205,7 +206,7 @@ export class Records {
     const { clock, log, store, notifier } = this.#parts;
     return [
       recorderOf(history, FOLLOWERS),
-      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget)),
+      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget), tellersOf()),
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history, spentBy)]),
     ];

@@ -3,6 +3,7 @@
  * V8's heap snapshot has, with whatever a part of it keeps alive. A process of its own: the heap of a test has more.
  */
 
+import { tellersOf } from "../../src/app/features/tellers.ts";
 import { FOLLOWERS } from "../../src/app/features/followers.ts";
 import { setFlagsFromString, getHeapSnapshot } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -74,7 +75,7 @@ function life(): unknown {
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
   const record = new UpstreamRecord(history, [
     recorderOf(history, FOLLOWERS),
-    new LogRecorder(log, upstream.name, clock),
+    new LogRecorder(log, upstream.name, clock, undefined, tellersOf()),
     new StateRecorder(upstream.name, history, buffer, clock),
   ]);
   for (let turn = 0; turn < TURNS; turn += 1) {

@@ -1,17 +1,12 @@
-import { hash } from "node:crypto";
 import { pino } from "pino";
 import { LOG_BYTES_A_MINUTE } from "../../kernel/exchange/bounds.ts";
 import { requestIdsIn } from "../../kernel/exchange/kept-headers.ts";
 import type { LogLevel } from "./config.ts";
-import { formatMoney } from "../money/price.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
 import type { SkipCause } from "../../kernel/exchange/outcome.ts";
-import { ANNOUNCEMENT, type Announcement } from "../announcements/announcement.ts";
-import { COST } from "../money/cost.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
-import { VALUES } from "../values/values.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { formatDuration, MINUTE_MS } from "../../kernel/time/duration.ts";
@@ -54,9 +49,10 @@ function lostNotice(lines: number): string {
   return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
 }
 
-const UNREADABLE_IS_TOLD_AFTER = 3;
-
 const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+
+/** Tells what a feature has to say of each poll of one upstream. */
+export type Teller = (poll: Poll, log: Pick<Log, "info" | "warn">) => void;
 
 /** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
 export class LogRecorder implements Recorder {
@@ -69,9 +65,11 @@ export class LogRecorder implements Recorder {
   #skippedSlots = 0;
   #startsInARow = 0;
   #wasPolled = false;
-  #loggedEnd = "";
-  /** By name, in how many answers in a row. */
-  readonly #unreadable = new Map<string, number>();
+  readonly #tellers: readonly Teller[];
+  readonly #bounded: Pick<Log, "info" | "warn"> = {
+    info: (fields, message) => this.#write("info", fields, message),
+    warn: (fields, message) => this.#write("warn", fields, message),
+  };
   #minuteFromMs = Number.NEGATIVE_INFINITY;
   #minuteBytes = 0;
   #leftOut = 0;
@@ -82,11 +80,13 @@ export class LogRecorder implements Recorder {
     upstream: string,
     clock: Pick<Clock, "now">,
     usedUp: (budget: string | undefined) => string | undefined = () => undefined,
+    tellers: readonly Teller[] = [],
   ) {
     this.#log = log;
     this.#upstream = upstream;
     this.#clock = clock;
     this.#usedUp = usedUp;
+    this.#tellers = tellers;
   }
 
   record(event: PollEvent): void {
@@ -141,18 +141,7 @@ export class LogRecorder implements Recorder {
 
   #polled(poll: Poll): void {
     this.#wasPolled = true;
-    this.#announced(poll);
-    this.#valuesRead(poll);
-    this.#charged(poll);
-  }
-
-  /** The promise of a spend is as good as `at_most` of its prices. */
-  #charged({ id, said }: Poll): void {
-    const cost = COST.of(said);
-    if (cost === undefined || cost.units <= cost.reserved) return;
-    const [charged, atMost] = [cost.units, cost.reserved].map(formatMoney);
-    const fields = { poll: id, charged, atMost, currency: cost.currency };
-    this.#write("warn", fields, "the answer cost more than at_most of its price");
+    for (const tell of this.#tellers) tell(poll, this.#bounded);
   }
 
   #judged(poll: Poll): void {
@@ -165,38 +154,6 @@ export class LogRecorder implements Recorder {
       ...pollFields(poll),
     };
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
-  }
-
-  /** Once, and again when it changes. */
-  #announced({ said, outcome }: Poll): void {
-    const announcement = ANNOUNCEMENT.of(said);
-    if (announcement === undefined) {
-      if (outcome.kind === "ok") this.#loggedEnd = "";
-      return;
-    }
-    const fields = endFields(announcement);
-    // It may be long, and each upstream has one.
-    const end = hash("sha256", JSON.stringify(fields));
-    if (end === this.#loggedEnd) return;
-    this.#loggedEnd = end;
-    this.#write("warn", fields, "upstream announces the end of its API");
-  }
-
-  /** One answer without it may be of a server that lags behind: three in a row are told. */
-  #valuesRead({ said }: Poll): void {
-    const seen = VALUES.of(said);
-    if (seen === undefined) return;
-    const { values, unreadable } = seen;
-    for (const { name, found = "nothing" } of unreadable) {
-      const inARow = (this.#unreadable.get(name) ?? 0) + 1;
-      this.#unreadable.set(name, inARow);
-      if (inARow === UNREADABLE_IS_TOLD_AFTER) this.#write("warn", { name, found }, "value cannot be read");
-    }
-    for (const { name, value } of values) {
-      const inARow = this.#unreadable.get(name) ?? 0;
-      this.#unreadable.delete(name);
-      if (inARow >= UNREADABLE_IS_TOLD_AFTER) this.#write("info", { name, value }, "value can be read again");
-    }
   }
 
   #pauseRequested({
@@ -240,15 +197,6 @@ export class LogRecorder implements Recorder {
     this.#minuteBytes += bytes;
     this.#log[level]({ upstream, ...fields }, message);
   }
-}
-
-function endFields({ deprecatedAtMs, sunsetAtMs, links, warning }: Announcement): object {
-  return {
-    ...(deprecatedAtMs !== undefined && { deprecatedAt: new Date(deprecatedAtMs).toISOString() }),
-    ...(sunsetAtMs !== undefined && { sunsetAt: new Date(sunsetAtMs).toISOString() }),
-    ...(links.length === 0 ? {} : { links: links.map(({ rel, target }) => `${rel}: ${target}`) }),
-    ...(warning === undefined ? {} : { warning }),
-  };
 }
 
 function pollFields(poll: Poll): object {

@@ -1,5 +1,6 @@
 import { MINUTE_MS } from "../../../kernel/time/duration.ts";
-import { isoOf, type Kind, post, textOf, withoutLinks } from "./kind.ts";
+import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { type Kind, post, textOf, withoutLinks } from "./kind.ts";
 
 /** As a Prometheus does it: an alert is sent each minute, and ends by itself when it is not sent for four. */
 const ENDS_AFTER_MS = 4 * MINUTE_MS;
@@ -23,9 +24,9 @@ export const alertmanager: Kind = {
         incident,
         receiver: receiver.name,
       },
-      startsAt: isoOf(sinceMs),
+      startsAt: isoTime(sinceMs),
       // Where the clock was set back, it would be refused as one that ends before it starts.
-      endsAt: isoOf(Math.max(sinceMs, untilMs ?? atMs + ENDS_AFTER_MS)),
+      endsAt: isoTime(Math.max(sinceMs, untilMs ?? atMs + ENDS_AFTER_MS)),
       ...(link !== undefined && { generatorURL: link }),
     }));
     return post(`${url.replace(/\/+$/, "")}/api/v2/alerts`, alerts);

@@ -50,7 +50,3 @@ export function withoutLinks(text: string): string {
 export function msOf(seconds: unknown): number | undefined {
   return typeof seconds === "number" ? seconds * 1_000 : undefined;
 }
-
-export function isoOf(atMs: number): string {
-  return new Date(atMs).toISOString();
-}

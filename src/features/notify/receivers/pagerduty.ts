@@ -1,6 +1,7 @@
 import type { Message } from "../plan/message.ts";
 import { capText } from "../../../kernel/text/escape.ts";
-import { isoOf, type Kind, post, textOf, withoutLinks } from "./kind.ts";
+import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { type Kind, post, textOf, withoutLinks } from "./kind.ts";
 
 const LONGEST_SUMMARY = 1_024;
 
@@ -24,7 +25,7 @@ export const pagerduty: Kind = {
         summary: capText(title, LONGEST_SUMMARY),
         source: first?.upstream ?? "pacewatch",
         severity: SEVERITIES[event],
-        timestamp: isoOf(sinceMs),
+        timestamp: isoTime(sinceMs),
         class: event,
         custom_details: { incident, text: withoutLinks(textOf(message)) },
       },

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Message } from "../plan/message.ts";
-import { isoOf, type Kind, post, textOf } from "./kind.ts";
+import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { type Kind, post, textOf } from "./kind.ts";
 
 /** Changes only where a reader would break. Its schema is `config/notification.schema.json`. */
 const VERSION = 1;
@@ -29,9 +30,9 @@ function bodyOf(message: Message, receiver: string): object {
     upstreams: names.slice(0, NAMED),
     count: members.length,
     of,
-    at: isoOf(atMs),
-    since: isoOf(sinceMs),
-    until: untilMs === undefined ? null : isoOf(untilMs),
+    at: isoTime(atMs),
+    since: isoTime(sinceMs),
+    until: untilMs === undefined ? null : isoTime(untilMs),
     over: isOver,
     reminder: isReminder,
     side,
