@@ -54,7 +54,6 @@ const STILL: readonly (readonly [from: string, to: string])[] = [
   ["features/auth", "app"],
   ["features/auth", "features/status"],
   ["features/fleet", "app"],
-  ["features/fleet", "features/auth"],
   ["features/fleet", "features/status"],
   ["features/hints", "features/refusals"],
   ["features/money", "features/values"],

@@ -6,6 +6,7 @@ import { NameResolver } from "../transport/dns/name-resolver.ts";
 import { formats } from "../exposition/formats.ts";
 import { scrape } from "../exposition/metrics.ts";
 import { METRICS } from "./features/metrics.ts";
+import { sendersOf } from "./features/proof.ts";
 import type { KnownKeys } from "../transport/secrets/known-keys.ts";
 import type { AppFleet } from "../features/fleet/fleet.ts";
 import { routesOf } from "./features/routes.ts";
@@ -99,6 +100,7 @@ export async function build(
       {
         ...parts,
         config: () => reload.config,
+        sendersOf,
         onLead: (reign) => inTurn(() => lead(reign)),
         onLost: () => inTurn(end),
       },

@@ -23,19 +23,31 @@ export function* expose(
 ): Generator<Uint8Array | undefined> {
   const { upstreams, budgets, startedAtMs, vantage } = snapshot;
   const everywhere = vantage === undefined ? NO_LABELS : { vantage };
-  const ofUpstream = metrics.map(({ upstream }) => upstream);
-  const ofBudget = metrics.map(({ budget }) => budget);
-  const ofProcess = metrics.map(({ process }) => process);
   const families = [
-    yield* written(format, ofUpstream, upstreams, ({ upstream: { name }, accounts }) => ({
-      labels: { upstream: name, ...everywhere },
-      startedAtMs: accounts.startedAtMs,
-    })),
-    yield* written(format, ofBudget, budgets, ({ name }) => ({
-      labels: { budget: name, ...everywhere },
-      startedAtMs,
-    })),
-    yield* written(format, ofProcess, [snapshot], () => ({ labels: everywhere, startedAtMs })),
+    yield* written(
+      format,
+      metrics.map((each) => each.upstream),
+      upstreams,
+      ({ upstream: { name }, accounts }) => ({
+        labels: { upstream: name, ...everywhere },
+        startedAtMs: accounts.startedAtMs,
+      }),
+    ),
+    yield* written(
+      format,
+      metrics.map((each) => each.budget),
+      budgets,
+      ({ name }) => ({
+        labels: { budget: name, ...everywhere },
+        startedAtMs,
+      }),
+    ),
+    yield* written(
+      format,
+      metrics.map((each) => each.process),
+      [snapshot],
+      () => ({ labels: everywhere, startedAtMs }),
+    ),
   ].flat();
   for (const { metric, samples } of families) {
     if (samples.length > 0) {

@@ -13,9 +13,8 @@ import type { Equipment } from "../../kernel/polling/poll-once.ts";
 import type { NoteHome } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
-import { sendersOf } from "../../proof/part.ts";
 import { judgingOf } from "./judging.ts";
-import { PROOF_PARTS } from "./proof.ts";
+import { PROOF_PARTS, sendersOf } from "./proof.ts";
 
 export function equipmentOf(upstream: Upstream, { hints }: Pick<Budgets, "hints">): Equipment {
   return {
@@ -58,7 +57,7 @@ export function openBudgets(config: Config, clock: Clock, parts: BudgetsParts = 
   });
   const ledger = new LocalLedger(config, clock, {
     constraints: [hints, quotas],
-    sendersOf: (upstreams) => sendersOf(upstreams, PROOF_PARTS),
+    sendersOf,
     partsBefore: new Map([...budgets].map(([name, { part }]) => [name, part])),
     right,
   });

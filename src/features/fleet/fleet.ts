@@ -4,10 +4,9 @@ import { sinceBoot } from "../../platform/boot-clock.ts";
 import { Redis } from "./redis/connection.ts";
 import { RedisRegister } from "./redis/register.ts";
 import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, limitsOf } from "../../kernel/budget/leases.ts";
-import { sendersByBudget, uncountedMsOf } from "../../kernel/budget/needs.ts";
+import { sendersByBudget, uncountedMsOf, type SendersOf } from "../../kernel/budget/needs.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import type { Fleet } from "./config.ts";
-import { tokenRequests } from "../auth/oauth2.ts";
 import { lockKey } from "../../kernel/config/part.ts";
 import type { Opened } from "../../kernel/config/opened.ts";
 import type { Reign } from "./lead/reign.ts";
@@ -24,6 +23,7 @@ export type FleetParts = KeyParts & {
   readonly clock: Clock;
   /** As it is now. */
   readonly config: () => Config;
+  readonly sendersOf: SendersOf;
   /** Of one reign, begun and ended in turn. */
   readonly onLead: (reign: Reign) => void;
   readonly onLost: () => void;
@@ -49,7 +49,7 @@ export class AppFleet {
       name: fleet.name,
       url: fleet.advertise,
       digest: () => this.#digest,
-      terms: () => termsOf(config()),
+      terms: () => termsOf(config(), parts.sendersOf),
       random: Math.random,
       newId: () => randomBytes(9).toString("base64url"),
       onLead: (reign) => {
@@ -139,8 +139,8 @@ function digestOf({ budgets, upstreams }: Config): string {
 }
 
 /** By which the next leader waits, where it has others. */
-function termsOf({ budgets, upstreams }: Config): readonly BudgetTerms[] {
-  const senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
+function termsOf({ budgets, upstreams }: Config, sendersOf: SendersOf): readonly BudgetTerms[] {
+  const senders = sendersByBudget(sendersOf(upstreams));
   return budgets.map((budget) => {
     const uncountedMs = uncountedMsOf(senders.get(budget.name) ?? [], [budget]);
     const rates = leaseRatesOf(budget);
