@@ -34,7 +34,7 @@ export function withoutFeature(list: string, feature: string): string {
     },
   );
   if (gone.size === 0) return list;
-  const named = new RegExp(`(?<![\\w.])(?:${[...gone].join("|")})(?!\\w)`);
+  const named = new RegExp(`(?<!\\w|(?<!\\.)\\.)(?:${[...gone].join("|")})(?!\\w)`);
   const lines = rest.split("\n").map((line) => (named.test(line) ? withoutNamed(line, gone) : line));
   return lines.filter((line) => line !== undefined).join("\n");
 }

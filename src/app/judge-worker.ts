@@ -2,18 +2,15 @@ import { parentPort } from "node:worker_threads";
 import { SecretFinder } from "../transport/secrets/finder.ts";
 import { decodeBody } from "../transport/decode.ts";
 import { type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
-import { lazyChecks } from "../features/expect/lazy-checks.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { judge } from "../kernel/polling/poll-once.ts";
-import { judgingOf } from "./features/judging.ts";
+import { judgingOf, librariesFor } from "./features/judging.ts";
 import type { LargeAnswer } from "./large-answers.ts";
-
-const checksOf = lazyChecks();
 
 parentPort?.on("message", (answer: LargeAnswer) => void judged(answer));
 
 async function judged({ upstream, observation, large, times, begun }: LargeAnswer): Promise<void> {
-  const checks = await checksOf(upstream.expect);
+  const libraries = await librariesFor(upstream);
   // To start and to load libraries is our own work.
   const { user, system } = process.threadCpuUsage();
   Atomics.store(begun, 0, Math.round((user + system) / 1_000));
@@ -21,7 +18,7 @@ async function judged({ upstream, observation, large, times, begun }: LargeAnswe
   const withoutKeys = (text: string): string => finder.hide(text);
   const exchange = decoded(observation.exchange, large.maxBytes, withoutKeys);
   const seen = { ...observation, exchange, withoutKeys };
-  parentPort?.postMessage(judge(upstream, seen, times, judgingOf(upstream, checks)), []);
+  parentPort?.postMessage(judge(upstream, seen, times, judgingOf(upstream, libraries)), []);
 }
 
 function decoded(exchange: Exchange, maxBytes: number, withoutKeys: (text: string) => string): Exchange {

@@ -5,7 +5,7 @@ import type { BodyMemory } from "../transport/body-memory.ts";
 import { openProbe, type ProbeOptions } from "../transport/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { type Config, type SecretSource, sourcesOf, type Upstream } from "../kernel/config/config.ts";
-import { needsChecks } from "../features/expect/assertions.ts";
+import { needsThread } from "./features/judging.ts";
 import type { Opened, Refused } from "../kernel/config/opened.ts";
 import type { Log } from "../kernel/text/log.ts";
 import type { Probe } from "../kernel/poll/ports.ts";
@@ -89,10 +89,8 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 }
 
 /** Another for another upstream. A file is told by its digest: a thousand upstreams may share a large one. */
-export function textOf({ expect, body: sent, ...upstream }: Upstream): string {
-  const body = expect.body?.map((each) => ({ ...each, contract: each.contract?.digest }));
-  const request = sent && "file" in sent ? [sent.file, sent.read?.digest] : sent;
-  return JSON.stringify([upstream, request, { ...expect, body }]);
+export function textOf(upstream: Upstream): string {
+  return JSON.stringify(upstream, (_, value: unknown) => (value instanceof Uint8Array ? undefined : value));
 }
 
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Opened<Probe>> {
@@ -112,7 +110,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
     credential: token.what?.read ?? credential?.what,
     gate: token.what?.gate,
     memory: parts.memory,
-    handsOver: needsChecks(upstream.expect),
+    handsOver: needsThread(upstream),
   });
 }
 

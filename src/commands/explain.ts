@@ -1,23 +1,22 @@
 import { readFile } from "node:fs/promises";
 import { decodeBody } from "../transport/decode.ts";
-import { lazyChecks } from "../features/expect/lazy-checks.ts";
 import { concernOf, type Draw, drawsOn, WHY } from "../features/hints/concern.ts";
 import { ADVICE, type Advice } from "../features/hints/fields/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../features/hints/fields/limits.ts";
 import type { Expectation, Upstream } from "../kernel/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
 import type { PollOutcome } from "../kernel/exchange/outcome.ts";
-import { type Stream, StreamFold } from "../features/streams/stream.ts";
-import type { Checks } from "../features/expect/checks.ts";
+import { bodyReadingOf } from "../app/features/reading.ts";
+import type { BodyReading } from "../transport/body-reader.ts";
 import { Answer } from "../kernel/poll/answer.ts";
-import { judgeAnswer } from "../kernel/poll/judging.ts";
+import { judgeAnswer, type Libraries } from "../kernel/poll/judging.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
 import { humanDuration } from "../kernel/time/humanize.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";
 import { fileProblem } from "../platform/regular-file.ts";
-import { judgingOf } from "../app/features/judging.ts";
+import { judgingOf, librariesFor } from "../app/features/judging.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
 import { valueLines } from "./probe.ts";
 
@@ -48,14 +47,14 @@ export async function explain(command: ExplainCommand): Promise<number> {
     );
     return 1;
   }
-  const checks = await lazyChecks()(expected.expect);
-  const explanation = explanationOf(answer, expected, command.wallNowMs, checks);
+  const libraries = await librariesFor(expected);
+  const explanation = explanationOf(answer, expected, command.wallNowMs, libraries);
   out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
   return 0;
 }
 
 /** `draws`: on these budgets, where there are several. */
-type Expected = Pick<Upstream, "expect" | "values" | "stream"> & { readonly draws?: readonly Draw[] };
+type Expected = Pick<Upstream, "expect"> & Partial<Upstream> & { readonly draws?: readonly Draw[] };
 
 async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expected | undefined> {
   if (upstream === undefined) return { expect: USUAL };
@@ -107,9 +106,9 @@ function decoded({ head, body }: Saved): Uint8Array {
 }
 
 /** As if all of it had come at once. */
-function readAs(stream: Stream | undefined, body: Uint8Array): Pick<Answered, "body" | "stream"> {
-  if (stream === undefined) return { body };
-  const fold = new StreamFold(stream, 0);
+function readAs(reading: BodyReading | undefined, body: Uint8Array): Pick<Answered, "body" | "stream"> {
+  if (reading === undefined) return { body };
+  const fold = reading.open(0);
   fold.add(body, 0);
   fold.finish(0);
   return { body: fold.events === 0 ? body : fold.last, stream: fold.read };
@@ -134,11 +133,11 @@ function explanationOf(
   { head, body }: Saved,
   { draws = [], ...asked }: Expected,
   wallNowMs: number,
-  checks: Checks,
+  libraries: Libraries,
 ): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
-  const exchange = { kind: "answered", head, ...readAs(asked.stream, body) } as const;
+  const exchange = { kind: "answered", head, ...readAs(bodyReadingOf(asked), body) } as const;
   const observation = {
     exchange,
     durationMs: 0,
@@ -147,7 +146,7 @@ function explanationOf(
     withoutKeys: String,
   };
   const answer = new Answer(asked, observation, atMs);
-  const { outcome, detail, words, said } = judgeAnswer(answer, judgingOf(asked, checks));
+  const { outcome, detail, words, said } = judgeAnswer(answer, judgingOf(asked, libraries));
   const advice = ADVICE.of(said);
   return {
     ...VALUES.of(said),

@@ -21,7 +21,7 @@ import { listing } from "../kernel/text/listing.ts";
 import type { Log } from "../kernel/text/log.ts";
 import { COST } from "../features/money/cost.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
-import { STREAM } from "../features/streams/judging.ts";
+import { STREAM } from "../kernel/poll/reader.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
 import type { Ask, Lease, Ledger } from "../kernel/budget/ledger.ts";
 import { type BudgetRecord, NOTHING_HELD, windowsIn } from "../features/hints/record.ts";

@@ -3,8 +3,7 @@ import type { ToldByHeaders } from "../../src/features/hints/fields/advice.ts";
 import type { Expectation } from "../../src/kernel/config/config.ts";
 import type { Exchange, WithoutKeys } from "../../src/kernel/exchange/exchange.ts";
 import { Answer } from "../../src/kernel/poll/answer.ts";
-import type { Checks } from "../../src/features/expect/checks.ts";
-import { judgeAnswer, type Judged } from "../../src/kernel/poll/judging.ts";
+import { judgeAnswer, type Judged, type Libraries } from "../../src/kernel/poll/judging.ts";
 import { refusalsBy } from "../../src/features/refusals/judging.ts";
 
 export function answerOf(
@@ -31,10 +30,10 @@ export function judgeExchange(
   expect: Expectation,
   told?: ToldByHeaders,
   withoutKeys?: WithoutKeys,
-  checks?: Checks,
+  libraries?: Libraries,
 ): Judged & { readonly answer: Answer } {
   const answer = answerOf(exchange, expect, withoutKeys);
-  const { judges, remarks } = judgingOf({ expect, stream: STREAM }, checks);
+  const { judges, remarks } = judgingOf({ expect, stream: STREAM }, libraries);
   const judging = { judges: [refusalsBy(() => told), ...judges.slice(1)], remarks, readers: [] };
   return { ...judgeAnswer(answer, judging), answer };
 }

@@ -1,5 +1,5 @@
 import { VALUES } from "../../src/features/values/values.ts";
-import { STREAM } from "../../src/features/streams/judging.ts";
+import { STREAM } from "../../src/kernel/poll/reader.ts";
 import { COST } from "../../src/features/money/cost.ts";
 import { judgingOf } from "../../src/app/features/judging.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -1,44 +1,57 @@
-import type { Asked } from "../../kernel/poll/answer.ts";
 import { ANNOUNCEMENT } from "../../features/announcements/announcement.ts";
-import { expectationsBy } from "../../features/expect/assertions.ts";
-import { type Checks, NO_CHECKS } from "../../features/expect/checks.ts";
-import { brokenOff, invalidJson, unexpectedStatus } from "../../kernel/poll/classify.ts";
-import { clockSkew } from "../../features/auth/clock-skew.ts";
-import { COST } from "../../features/money/cost.ts";
-import type { Judging } from "../../kernel/poll/judging.ts";
+import { SIGNATURES } from "../../features/auth/clock-skew.ts";
+import { EXPECTATIONS } from "../../features/expect/judging.ts";
+import { toldByHeaders } from "../../features/hints/advice-in.ts";
+import { adviceBy } from "../../features/hints/requested-pause.ts";
+import { COSTS } from "../../features/money/cost.ts";
 import { QUOTAS_LEFT } from "../../features/quota/reader.ts";
 import { factsIn, refusalsBy } from "../../features/refusals/judging.ts";
-import { adviceBy } from "../../features/hints/requested-pause.ts";
-import { flawBeside, flawedStream, STREAM } from "../../features/streams/judging.ts";
-import { VALUES } from "../../features/values/values.ts";
-import { toldByHeaders } from "../../features/hints/advice-in.ts";
+import { STREAMS } from "../../features/streams/judging.ts";
+import { VALUES_READ } from "../../features/values/values.ts";
+import type { Asked } from "../../kernel/poll/answer.ts";
+import { brokenOff, invalidJson, unexpectedStatus } from "../../kernel/poll/classify.ts";
+import type { Judge, Judging, JudgingPart, Libraries } from "../../kernel/poll/judging.ts";
+import type { Reader } from "../../kernel/poll/reader.ts";
 
-const REFUSALS = refusalsBy(toldByHeaders);
-const ADVISED = adviceBy(toldByHeaders, factsIn);
+/** In this order judges are asked, and readers after them. */
+const PARTS: readonly JudgingPart[] = [
+  judges(refusalsBy(toldByHeaders)),
+  judges(brokenOff, unexpectedStatus),
+  STREAMS,
+  judges(invalidJson),
+  EXPECTATIONS,
+  SIGNATURES,
+  reads(adviceBy(toldByHeaders, factsIn)),
+  reads(ANNOUNCEMENT),
+  reads(QUOTAS_LEFT),
+  VALUES_READ,
+  COSTS,
+];
 
-/** How the answers of an upstream are judged, and what is read in them. What its config does not ask for is not looked for. */
-export function judgingOf(
-  { expect, stream, values, price, auth }: Asked,
-  checks: Checks = NO_CHECKS,
-): Judging {
-  const isAsserted = expect.body !== undefined || expect.headers !== undefined;
+/** Of every upstream. */
+function judges(...all: readonly Judge[]): JudgingPart {
+  return { of: () => ({ judges: all }) };
+}
+
+function reads(reader: Reader<unknown>): JudgingPart {
+  return { of: () => ({ readers: [reader] }) };
+}
+
+/** How the answers of an upstream are judged, and what is read in them. */
+export function judgingOf(asked: Asked, libraries: Libraries = {}): Judging {
+  const parts = PARTS.map((part) => part.of(asked, libraries));
   return {
-    judges: [
-      REFUSALS,
-      brokenOff,
-      unexpectedStatus,
-      ...(stream === undefined ? [] : [flawedStream]),
-      invalidJson,
-      ...(isAsserted ? [expectationsBy(checks)] : []),
-    ],
-    remarks: [...(stream === undefined ? [] : [flawBeside]), ...(auth?.kind === "aws" ? [clockSkew] : [])],
-    readers: [
-      ADVISED,
-      ANNOUNCEMENT,
-      QUOTAS_LEFT,
-      ...(stream === undefined ? [] : [STREAM]),
-      ...(values === undefined ? [] : [VALUES]),
-      ...(price === undefined ? [] : [COST]),
-    ],
+    judges: parts.flatMap(({ judges = [] }) => judges),
+    remarks: parts.flatMap(({ remarks = [] }) => remarks),
+    readers: parts.flatMap(({ readers = [] }) => readers),
   };
+}
+
+export function needsThread(asked: Asked): boolean {
+  return PARTS.some((part) => part.needsThread?.(asked) === true);
+}
+
+export async function librariesFor(asked: Asked): Promise<Libraries> {
+  const loaded = await Promise.all(PARTS.map(async (part) => part.load?.(asked)));
+  return Object.assign({}, ...loaded);
 }

@@ -1,8 +1,14 @@
-import { readingOf } from "../../features/streams/stream.ts";
+import { streamReading } from "../../features/streams/stream.ts";
 import type { Upstream } from "../../kernel/config/config.ts";
 import type { BodyReading } from "../../transport/body-reader.ts";
 
-/** How the answers of an upstream are read, if not as a whole. */
-export function bodyReadingOf({ stream }: Upstream): BodyReading | undefined {
-  return stream && readingOf(stream);
+/** How an answer may be read, if not as a whole. */
+const READINGS: readonly ((upstream: Partial<Upstream>) => BodyReading | undefined)[] = [streamReading];
+
+export function bodyReadingOf(upstream: Partial<Upstream>): BodyReading | undefined {
+  for (const of of READINGS) {
+    const reading = of(upstream);
+    if (reading !== undefined) return reading;
+  }
+  return undefined;
 }

@@ -1,3 +1,4 @@
+import type { JudgingPart } from "../../kernel/poll/judging.ts";
 import { type Cost, COST as FIELD, MOST_COST } from "../quota/cost.ts";
 import { mostOf, type Price, type PricePart } from "./price.ts";
 import { wasSent } from "../../kernel/exchange/exchange.ts";
@@ -20,6 +21,10 @@ export const COST: Reader<Cost> = {
     return costOf(asked.price, tellsCost(answer) ? () => answer.json() : NOTHING_SAID);
   },
   unread: ({ price }) => price && costOf(price, NOTHING_SAID),
+};
+
+export const COSTS: JudgingPart = {
+  of: ({ price }) => (price === undefined ? {} : { readers: [COST] }),
 };
 
 /** What a request of this upstream takes of its budgets. */

@@ -3,7 +3,7 @@ import { type Add, histogram, type Metrics } from "../../kernel/metrics/family.t
 import { Histogram } from "../../kernel/metrics/histogram.ts";
 import type { UpstreamSnapshot } from "../../kernel/metrics/snapshot.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
-import { STREAM } from "./judging.ts";
+import { STREAM } from "../../kernel/poll/reader.ts";
 
 class StreamCounts implements Counts {
   readonly firstEvent: Histogram;

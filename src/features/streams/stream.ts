@@ -4,6 +4,7 @@ import { EVENT_CHARS } from "../../kernel/exchange/bounds.ts";
 import { EventReader, type StreamEvent, type StreamFormat } from "./event-reader.ts";
 import { parseJson } from "../../kernel/exchange/json-body.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
+import type { Upstream } from "../../kernel/config/config.ts";
 import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
 import type { StreamEnd, StreamMeasures, StreamRead } from "../../kernel/exchange/exchange.ts";
 import type { BodyReader, BodyReading } from "../../transport/body-reader.ts";
@@ -28,7 +29,8 @@ const ACCEPTED: Readonly<Record<StreamFormat, string>> = {
   ndjson: "application/x-ndjson, application/json",
 };
 
-export function readingOf(stream: Stream): BodyReading {
+export function streamReading({ stream }: Partial<Upstream>): BodyReading | undefined {
+  if (stream === undefined) return undefined;
   const { format, gapTimeoutMs } = stream;
   return { accept: ACCEPTED[format], gapTimeoutMs, open: (nowMs) => new StreamFold(stream, nowMs) };
 }

@@ -1,5 +1,6 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
+import type { JudgingPart } from "../../kernel/poll/judging.ts";
 import type { Value } from "./config.ts";
 import { headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts";
 import { contentOf } from "../../kernel/exchange/json-body.ts";
@@ -43,6 +44,10 @@ export const VALUES: Reader<SeenValues> = reader("values", ({ answer, outcome })
   if (values === undefined || answer.exchange.head === undefined) return undefined;
   return readValues(values, outcome, answer);
 });
+
+export const VALUES_READ: JudgingPart = {
+  of: ({ values }) => (values === undefined ? {} : { readers: [VALUES] }),
+};
 
 const LONGEST_FOUND = 40;
 /** A key that begins in what is shown ends in this. */

@@ -30,6 +30,20 @@ export type Judging = {
   readonly readers: readonly Reader<unknown>[];
 };
 
+/** What judges may need that takes long to load: only where answers are judged that ask for it. */
+export interface Libraries {
+  /** Features add theirs. */
+}
+
+/** What a feature, or the kernel, adds to the judging of an upstream's answers: nothing where its config asks for none. */
+export type JudgingPart = {
+  of(asked: Asked, libraries: Libraries): Partial<Judging>;
+  /** Whether its answers may be judged only where polls do not run. */
+  needsThread?(asked: Asked): boolean;
+  /** Loads each library with the first answer that needs it. */
+  load?(asked: Asked): Promise<Libraries>;
+};
+
 export function judgement(reason: Reason, detail: string): Judgement {
   return { outcome: outcomeOf(reason), detail };
 }

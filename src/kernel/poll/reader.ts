@@ -1,5 +1,6 @@
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { type Field, field, type Fields } from "../text/field.ts";
+import type { StreamMeasures } from "../exchange/exchange.ts";
 import type { Answer, Asked } from "./answer.ts";
 
 export type Reading = {
@@ -22,3 +23,6 @@ export type Reader<Said> = Field<Said> & {
 export function reader<Said>(name: string, read: (reading: Reading) => Said | undefined): Reader<Said> {
   return { ...field<Said>(name), read };
 }
+
+/** What was measured of an answer that came piece by piece. Nothing where none began. */
+export const STREAM: Reader<StreamMeasures> = reader("stream", ({ answer }) => answer.observation.stream);

@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { lazyChecks } from "../../../src/features/expect/lazy-checks.ts";
+import { librariesFor } from "../../../src/app/features/judging.ts";
 import { openSchemaReader } from "../../../src/features/expect/contract/schema-reader.ts";
 import type { Expectation } from "../../../src/kernel/config/config.ts";
 import type { BodyAssertion } from "../../../src/features/expect/config.ts";
 import { needsChecks } from "../../../src/features/expect/assertions.ts";
 import { judgeExchange } from "../../support/judged.ts";
 
-const checksOf = lazyChecks();
 const readSchema = await openSchemaReader();
 const PAGE = "<html>\n<h1>All Systems Operational</h1>\n<p>12 ms</p> Straße\n</html>";
 
@@ -21,7 +20,7 @@ async function judged(written: Partial<Expectation>, body: string | Uint8Array):
     expected,
     undefined,
     String,
-    await checksOf(expected),
+    await librariesFor({ expect: expected }),
   );
   return outcome.kind === "failed" ? detail : outcome.kind;
 }

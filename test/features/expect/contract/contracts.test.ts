@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lazyChecks } from "../../../../src/features/expect/lazy-checks.ts";
+import { librariesFor } from "../../../../src/app/features/judging.ts";
 import { openContracts } from "../../../../src/features/expect/contract/contracts.ts";
 import { openSchemaReader } from "../../../../src/features/expect/contract/schema-reader.ts";
 import type { Expectation } from "../../../../src/kernel/config/config.ts";
@@ -10,11 +10,13 @@ import { judgeExchange } from "../../../support/judged.ts";
 
 const read = await openSchemaReader();
 const CONTRACTS = await openContracts();
-const CHECKS = await lazyChecks()({
-  status: [200],
-  json: true,
-  maxBodyBytes: 1,
-  body: [{ path: "", jsonSchema: "contract.json" }],
+const LIBRARIES = await librariesFor({
+  expect: {
+    status: [200],
+    json: true,
+    maxBodyBytes: 1,
+    body: [{ path: "", jsonSchema: "contract.json" }],
+  },
 });
 
 function contractOf(written: unknown): Contract {
@@ -46,7 +48,7 @@ function judgedBy(
     head: { status: 200, reasonPhrase: "", headers: [] },
     body: new TextEncoder().encode(text),
   } as const;
-  const { outcome, detail } = judgeExchange(exchange, expected, undefined, withoutKeys, CHECKS);
+  const { outcome, detail } = judgeExchange(exchange, expected, undefined, withoutKeys, LIBRARIES);
   return outcome.kind === "failed" ? `${outcome.reason}: ${detail}` : outcome.kind;
 }
 
