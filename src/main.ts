@@ -183,7 +183,10 @@ function withdraw(variables: readonly string[]): void {
 }
 
 /** What reads a config is large, and not every command does. */
-const load: Io["load"] = async (...given) => (await import("./app/features/sections.ts")).load(...given);
+async function load(...given: Parameters<Io["load"]>): ReturnType<Io["load"]> {
+  const sections = await import("./app/features/sections.ts");
+  return await sections.load(...given);
+}
 
 function withIo<Options extends ConfigOption>(options: Options): Options & Io {
   return { ...options, configPath: options.config, environment, load, out, err, wallNowMs: Date.now() };
