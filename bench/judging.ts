@@ -8,7 +8,7 @@ import { judgingOf } from "../src/app/features/judging.ts";
 import { readFileSync } from "node:fs";
 import type { Headers } from "../src/kernel/exchange/exchange.ts";
 import { judge } from "../src/kernel/polling/poll-once.ts";
-import { answered, observed, samplePollTimes, sampleUpstream } from "../test/support/samples.ts";
+import { answered, observed, samplePollTimes, sampleUpstream } from "../test/support/kernel-samples.ts";
 
 const LONGEST_BYTES = 4_096;
 const WARM_UP = 300;

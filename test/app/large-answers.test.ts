@@ -10,7 +10,7 @@ import type { Upstream } from "../../src/kernel/config/config.ts";
 import type { BodyAssertion } from "../../src/features/expect/config.ts";
 import type { Observation } from "../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;

@@ -12,13 +12,13 @@ import type { SeenBefore, Incident } from "../../src/features/history/incidents.
 import type { RestoredUpstream, StateStore } from "../../src/features/history/state.ts";
 import type { Probe } from "../../src/kernel/poll/ports.ts";
 import {
-  sampleAdvice,
   sampleBudget,
   sampleConfig,
   samplePoll,
   sampleSchedule,
   sampleUpstream,
-} from "../support/samples.ts";
+} from "../support/kernel-samples.ts";
+import { sampleAdvice } from "../support/samples.ts";
 import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
 import type { Note } from "../../src/kernel/text/notes.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";

@@ -14,14 +14,8 @@ import { LAST_HOUR, RANGES } from "../../src/features/history/timeline.ts";
 import { UNKNOWN_HEALTH } from "../../src/kernel/poll/health.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
-import {
-  sampleAdvice,
-  sampleBudget,
-  sampleConfig,
-  samplePoll,
-  sampleRoutesDeps,
-  sampleUpstream,
-} from "../support/samples.ts";
+import { sampleBudget, sampleConfig, samplePoll, sampleUpstream } from "../support/kernel-samples.ts";
+import { sampleAdvice, sampleRoutesDeps } from "../support/samples.ts";
 import { timersAtOnce } from "../support/virtual/stopped-time.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";

@@ -15,7 +15,7 @@ import { slotsOf, type Schedule, scheduleCron } from "../../src/kernel/schedule/
 import { CALENDAR, type Columns, RANGES, spanOf } from "../../src/features/history/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/kernel/time/duration.ts";
 import { seededRandom } from "../../src/simulator/randomness.ts";
-import { samplePoll, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { samplePoll, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
 import { type Reached, type Recount, recount } from "../support/watched-judge.ts";
 
 /** A Monday. */

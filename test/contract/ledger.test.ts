@@ -4,7 +4,8 @@ import type { Budget, Config } from "../../src/kernel/config/config.ts";
 import type { Lease } from "../../src/kernel/budget/ledger.ts";
 import { leaderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
 import { charge } from "../support/test-ledger.ts";
-import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../support/kernel-samples.ts";
+import { sampleAdvice } from "../support/samples.ts";
 
 /** What every ledger promises, whoever keeps it. */
 const LEDGERS: readonly (readonly [string, OpenWorld])[] = [

@@ -3,7 +3,7 @@
 import { judgingOf } from "../../src/app/features/judging.ts";
 import { ADVICE } from "../../src/features/hints/fields/advice.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import type { RefusalEntry } from "./entries.ts";
 
 const MEANINGS: Readonly<Record<string, string>> = {

@@ -11,7 +11,8 @@ import { History, recorderOf } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
-import { samplePoll, sampleQuotaNote } from "../support/samples.ts";
+import { samplePoll } from "../support/kernel-samples.ts";
+import { sampleQuotaNote } from "../support/samples.ts";
 import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);

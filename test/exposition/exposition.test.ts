@@ -20,17 +20,14 @@ import {
   sumOfSamples,
   type Families,
 } from "../support/metrics/exposition-parser.ts";
+import { POLL_ENDED_AT_MS, recordPoll, samplePoll, sampleUpstream } from "../support/kernel-samples.ts";
 import {
   accountsOf,
   sampleAccounts,
   fullMetricsSnapshot,
-  POLL_ENDED_AT_MS,
   sampleBudgetSnapshot,
   sampleMetricsSnapshot,
-  recordPoll,
   SAMPLE_STREAM,
-  samplePoll,
-  sampleUpstream,
   sampleUpstreamSnapshot,
 } from "../support/samples.ts";
 import { SERIES } from "../../tools/docs-metrics.ts";

@@ -16,13 +16,15 @@ import {
 } from "../support/metrics/protobuf-decoder.ts";
 import { renderProtobuf, renderText } from "../support/metrics/render.ts";
 import {
-  accountsOf,
-  fullMetricsSnapshot,
   POLL_ENDED_AT_MS,
   PROCESS_STARTED_AT_MS,
   recordPoll,
-  sampleMetricsSnapshot,
   samplePoll,
+} from "../support/kernel-samples.ts";
+import {
+  accountsOf,
+  fullMetricsSnapshot,
+  sampleMetricsSnapshot,
   sampleUpstreamSnapshot,
 } from "../support/samples.ts";
 

@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import { renderOpenMetrics, renderText } from "../support/metrics/render.ts";
+import { POLL_ENDED_AT_MS, samplePoll } from "../support/kernel-samples.ts";
 import {
   accountsOf,
   fullMetricsSnapshot,
-  POLL_ENDED_AT_MS,
   sampleMetricsSnapshot,
-  samplePoll,
   sampleUpstreamSnapshot,
 } from "../support/samples.ts";
 

@@ -17,7 +17,7 @@ import { cut } from "../../src/features/refusals/words.ts";
 import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
 import { History, recorderOf } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
-import { sampleConfig, sampleUpstream } from "../support/samples.ts";
+import { sampleConfig, sampleUpstream } from "../support/kernel-samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { type Answer, meet } from "./worst-answers.ts";
 

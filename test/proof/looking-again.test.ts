@@ -2,13 +2,8 @@ import { expect, test } from "vitest";
 import { prove } from "../../src/proof/proof.ts";
 import type { Budget, Upstream } from "../../src/kernel/config/config.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/kernel/time/duration.ts";
-import {
-  sampleBudget,
-  sampleCron,
-  SAMPLE_PRICE,
-  sampleSchedule,
-  sampleUpstream,
-} from "../support/samples.ts";
+import { sampleBudget, sampleCron, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
+import { SAMPLE_PRICE } from "../support/samples.ts";
 import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 /** Two requests are 5 s apart. */

@@ -11,7 +11,7 @@ import {
 } from "../../src/proof/objective-density.ts";
 import { parseDuration } from "../../src/kernel/time/duration.ts";
 import { ROUND_PERIODS_MS } from "../../src/proof/suggestions.ts";
-import { sampleCron, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { sampleCron, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
 
 function pair(longHours: number): BurnPair {
   const found = BURN_PAIRS.find(({ longMs }) => longMs === longHours * 3_600_000);

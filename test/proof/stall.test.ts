@@ -7,7 +7,7 @@ import {
   sampleCron,
   sampleSchedule,
   sampleUpstream,
-} from "../support/samples.ts";
+} from "../support/kernel-samples.ts";
 
 const small = { requests: 5, perMs: 1_000, label: "1s" };
 const wide = { requests: 100, perMs: 60_000, label: "1m" };

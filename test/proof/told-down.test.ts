@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { toldDownTable } from "../../src/commands/proof-table.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { toldDown } from "../../src/proof/told-down.ts";
-import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
 import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const BUDGET = sampleBudget({ rates: [{ requests: 60, perMs: 60_000, label: "1m" }], share: 0.2 });

@@ -16,7 +16,7 @@ import {
   sampleConfig,
   sampleSchedule,
   sampleUpstream,
-} from "../support/samples.ts";
+} from "../support/kernel-samples.ts";
 import { virtualTriggers } from "../support/virtual/triggers.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { PROOF_PARTS } from "../../src/app/features/proof.ts";

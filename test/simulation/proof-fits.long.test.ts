@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { prove } from "../../src/proof/proof.ts";
 import { slotsOf } from "../../src/kernel/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../support/algorithms.ts";
-import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
 import type { Scenario } from "./world/scenario.ts";
 import { configOf } from "./world/setup.ts";
 import { simulate } from "./simulate.ts";

@@ -8,7 +8,7 @@ import type { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
 import type { Config, Upstream } from "../../src/kernel/config/config.ts";
 import type { Equipment } from "../../src/kernel/polling/poll-once.ts";
 import type { Clock } from "../../src/kernel/time/clock.ts";
-import { samplePoll } from "./samples.ts";
+import { samplePoll } from "./kernel-samples.ts";
 
 export function askOf(budgets: readonly string[], mostCost = 0): Ask {
   return askFor(budgets, mostCost === 0 ? {} : { [MOST_COST.name]: mostCost });

@@ -8,7 +8,7 @@ import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
 import type { Clock } from "../../src/kernel/time/clock.ts";
 import { HOUR_MS } from "../../src/kernel/time/duration.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { sampleUpstream } from "../support/kernel-samples.ts";
 import { answer, type Script } from "../support/raw-upstream.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, SHORT_MS, startUpstream } from "./polling.ts";
 

@@ -5,7 +5,7 @@ import { ConnectionAttempt } from "../../src/transport/connection-attempt.ts";
 import { PhaseTimer } from "../../src/transport/phases.ts";
 import { findRoute, type Names } from "../../src/transport/route.ts";
 import { certificates } from "../support/certificates.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { sampleUpstream } from "../support/kernel-samples.ts";
 import { NO_TLS_FILES, startUpstream } from "./polling.ts";
 import { isSilent, namesBy, systemNames } from "../support/names.ts";
 

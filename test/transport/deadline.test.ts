@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { RequestInFlight } from "../../src/transport/request-in-flight.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { sampleUpstream } from "../support/kernel-samples.ts";
 
 /** The timers that are stopped and this clock go together. */
 const clock = {

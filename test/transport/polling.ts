@@ -9,7 +9,7 @@ import type { Tls, Upstream } from "../../src/kernel/config/config.ts";
 import type { Exchange, Observation } from "../../src/kernel/exchange/exchange.ts";
 import type { Probe } from "../../src/kernel/poll/ports.ts";
 import { openRawUpstream, type RawOptions, type RawUpstream, type Script } from "../support/raw-upstream.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { sampleUpstream } from "../support/kernel-samples.ts";
 import { systemNames } from "../support/names.ts";
 
 export const NO_TLS_FILES: Tls = {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { METHODS, type Auth, type Method } from "../../src/kernel/config/config.ts";
 import { answer, type RawConnection, type RawUpstream } from "../support/raw-upstream.ts";
 import { type BuildRequest, requestBuilder } from "../../src/transport/request.ts";
-import { sampleUpstream } from "../support/samples.ts";
+import { sampleUpstream } from "../support/kernel-samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, startProbe, startUpstream } from "./polling.ts";
 

@@ -11,7 +11,7 @@ import type { Observation } from "../../src/kernel/exchange/exchange.ts";
 import type { Stream } from "../../src/features/streams/stream.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { answer, type RawConnection, type RawUpstream } from "../support/raw-upstream.ts";
 import { pollOnce, startProbe, startUpstream } from "./polling.ts";
 

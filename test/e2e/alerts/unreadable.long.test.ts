@@ -13,7 +13,7 @@ import { startSimulatedUpstream, type SimulatedUpstream } from "../../../src/sim
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
 import { eventually } from "../../support/eventually.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { recordPoll, samplePoll } from "../../support/samples.ts";
+import { recordPoll, samplePoll } from "../../support/kernel-samples.ts";
 import { giving, oauth2, openTokenService, type TokenService } from "../../support/token-endpoint.ts";
 import { rulesFor, startWatching, valueOf } from "./watching.ts";
 import { Webhook } from "./webhook.ts";

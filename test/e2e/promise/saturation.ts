@@ -15,7 +15,7 @@ import {
   type UpstreamOptions,
 } from "../../../src/simulator/upstream.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
-import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { systemNames } from "../../support/names.ts";
 
 /**

@@ -5,7 +5,7 @@ import { TestLedger } from "../../support/test-ledger.ts";
 import { quotasIn } from "../../../src/features/quota/quota.ts";
 import { History } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
-import { sampleBudget, sampleConfig, samplePoll } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, samplePoll } from "../../support/kernel-samples.ts";
 
 /**
  * Sends and records a poll every few milliseconds, until it is killed. It tells each one before it is sent and once

@@ -3,12 +3,11 @@ import type { Announcement } from "../../../src/features/announcements/announcem
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import { parseExposition, sampleValue } from "../../support/metrics/exposition-parser.ts";
 import { renderText } from "../../support/metrics/render.ts";
+import { recordPoll, samplePoll } from "../../support/kernel-samples.ts";
 import {
-  recordPoll,
   sampleAccounts,
   sampleAnnouncement,
   sampleMetricsSnapshot,
-  samplePoll,
   sampleUpstreamSnapshot,
 } from "../../support/samples.ts";
 

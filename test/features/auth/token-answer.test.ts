@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readTokenAnswer } from "../../../src/features/auth/token-answer.ts";
-import { answered } from "../../support/samples.ts";
+import { answered } from "../../support/kernel-samples.ts";
 
 const said = (status: number, body: unknown): ReturnType<typeof readTokenAnswer> =>
   readTokenAnswer(answered(status, [], typeof body === "string" ? body : JSON.stringify(body)), String);

@@ -13,11 +13,11 @@ import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import {
   answered,
   observed,
-  sampleAdvice,
   sampleBudget,
   sampleConfig,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 /** A probe that sends the token it finds, and tells which. */

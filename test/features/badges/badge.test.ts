@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { sampleConfig, sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import { sampleConfig } from "../../support/kernel-samples.ts";
+import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 function app(badges = true, watchedMs = 30 * 86_400_000) {
   const counts = { ok: 995, failed: 5, throttled: 0, rejected: 0, ours: 0 };

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { BudgetHints } from "../../../src/features/hints/budget-hints.ts";
-import { sampleAdvice, sampleBudget } from "../../support/samples.ts";
+import { sampleBudget } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 
 const RATE = { requests: 60, perMs: 60_000, label: "1m" };
 const THROTTLED = sampleAdvice({ throttled: true });

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { Advice } from "../../../src/features/hints/fields/advice.ts";
 import { limitsOf } from "../../../src/features/hints/fields/limits.ts";
 import { concernOf } from "../../../src/features/hints/concern.ts";
-import { sampleAdvice, sampleBudget } from "../../support/samples.ts";
+import { sampleBudget } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 
 const MINUTE = { perMs: 60_000, label: "1m" };
 const MODEL = sampleBudget({ name: "gpt", rates: [{ requests: 60, ...MINUTE }] });

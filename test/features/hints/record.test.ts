@@ -15,7 +15,8 @@ import {
 } from "../../../src/features/hints/record.ts";
 import { BudgetHints } from "../../../src/features/hints/budget-hints.ts";
 import type { Budget } from "../../../src/kernel/config/config.ts";
-import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;

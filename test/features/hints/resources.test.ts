@@ -5,7 +5,13 @@ import type { Advice } from "../../../src/features/hints/fields/advice.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
 import { adviseOn } from "../../support/advise.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
-import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import {
+  answered,
+  observed,
+  sampleBudget,
+  sampleConfig,
+  sampleUpstream,
+} from "../../support/kernel-samples.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 

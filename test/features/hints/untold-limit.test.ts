@@ -4,13 +4,8 @@ import type { Budget } from "../../../src/kernel/config/config.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
 import { ALGORITHM_NAMES, type AlgorithmName, ALGORITHMS } from "../../support/algorithms.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
-import {
-  sampleAdvice,
-  sampleBudget,
-  sampleConfig,
-  sampleSchedule,
-  sampleUpstream,
-} from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
-import { sampleBudget, sampleConfig, samplePollTimes, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, samplePollTimes, sampleUpstream } from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;

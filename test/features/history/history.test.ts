@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { History } from "../../../src/features/history/history.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/features/history/state.ts";
-import { recordPoll, sampleBucket, samplePoll } from "../../support/samples.ts";
+import { recordPoll, samplePoll } from "../../support/kernel-samples.ts";
+import { sampleBucket } from "../../support/samples.ts";
 import { type PollStatus, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 const START_MS = 1_790_000_000_000;

@@ -4,7 +4,8 @@ import { type Burn, type BurnWindow, worstBurn } from "../../../src/features/his
 import type { SavedValue } from "../../../src/features/history/tracks.ts";
 import { KeptValues } from "../../support/kept-values.ts";
 import { worstForecasts } from "./mixtures.ts";
-import { samplePoll, sampleValue } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { sampleValue } from "../../support/samples.ts";
 
 const SEED = 20_261_122;
 const START_MS = 1_790_000_000_000;

@@ -1,5 +1,6 @@
 import { KeptValues } from "../../support/kept-values.ts";
-import { samplePoll, sampleValue } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { sampleValue } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import { OwnNetwork } from "../../../src/features/history/own-network.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 const NO_NAME: PollOutcome = { kind: "failed", reason: "dns" };

@@ -3,7 +3,7 @@ import { History } from "../../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
 import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
 
 /** One of each. */

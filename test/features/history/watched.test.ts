@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { OK, outcomeOf } from "../../../src/kernel/exchange/outcome.ts";
 import { WatchedTime } from "../../../src/features/history/watched.ts";
-import { samplePoll, samplePollStatus } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
 const S = 1_000;

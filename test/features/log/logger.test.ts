@@ -7,7 +7,8 @@ import { createLogger, LogRecorder } from "../../../src/features/log/logger.ts";
 import type { LogLevel } from "../../../src/features/log/config.ts";
 import type { Log } from "../../../src/kernel/text/log.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
-import { sampleAnnouncement, samplePoll, recordPoll } from "../../support/samples.ts";
+import { samplePoll, recordPoll } from "../../support/kernel-samples.ts";
+import { sampleAnnouncement } from "../../support/samples.ts";
 
 type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
 

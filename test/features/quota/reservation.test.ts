@@ -5,7 +5,8 @@ import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import { charge, TestLedger } from "../../support/test-ledger.ts";
 import { type QuotaKey, quotaNotes, type QuotaRow, quotasIn } from "../../../src/features/quota/quota.ts";
 import { type BudgetRecord, HELD } from "../../../src/features/hints/record.ts";
-import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;

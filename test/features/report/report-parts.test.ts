@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { writeReport } from "../../../src/features/report/reporting.ts";
 import { type Report, reportedOf } from "../../../src/features/report/report.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+import { sampleUpstream } from "../../support/kernel-samples.ts";
 
 test("a report of hundreds of upstreams is written in parts, which together are one", () => {
   const nowMs = Date.parse("2026-10-05T00:00:00Z");

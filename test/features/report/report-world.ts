@@ -11,7 +11,7 @@ import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts
 import { costOf } from "../../../src/features/money/cost.ts";
 import { foldHealth, type Health, UNKNOWN_HEALTH } from "../../../src/kernel/poll/health.ts";
 import { DAY_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 
 /** What the upstream did with a request that reached it, or did not: its own account, kept apart from ours. */
 export type LedgerEntry = {

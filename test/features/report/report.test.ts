@@ -12,7 +12,8 @@ import {
 } from "../../../src/features/report/report.ts";
 import { dayNumberOf } from "../../../src/kernel/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
-import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
+import { sampleUpstream } from "../../support/kernel-samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const FROM_MS = Date.parse("2026-09-01T00:00:00Z");
 const TO_MS = Date.parse("2026-10-01T00:00:00Z");

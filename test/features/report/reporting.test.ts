@@ -7,7 +7,7 @@ import type { BadUnit, Sla } from "../../../src/features/report/config.ts";
 import { askedFor } from "../../../src/features/report/period.ts";
 import { type Report, reportedOf, type UpstreamReport } from "../../../src/features/report/report.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
-import { sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
 import { type Reached, recountOf } from "../../support/watched-judge.ts";
 import { type Deed, type LedgerEntry, live } from "./report-world.ts";
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { type ReportRequest, reportRoutes } from "../../../src/features/report/route.ts";
 import type { Status } from "../../../src/features/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { sampleConfig, sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import { sampleConfig } from "../../support/kernel-samples.ts";
+import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
 

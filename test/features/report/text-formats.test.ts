@@ -11,7 +11,8 @@ import {
 import { csvOf, jsonOf } from "../../../src/features/report/text-formats.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { reportPage } from "../../../src/features/report/page.ts";
-import { samplePollStatus, sampleUpstream } from "../../support/samples.ts";
+import { sampleUpstream } from "../../support/kernel-samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const NOW_MS = Date.parse("2026-11-01T00:00:00Z");
 

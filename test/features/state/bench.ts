@@ -15,7 +15,7 @@ import type { Log } from "../../../src/kernel/text/log.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { RestoredUpstream, SavedPoll, StateStore } from "../../../src/features/history/state.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { StateBuffer } from "../../../src/features/state/buffer.ts";
 import { incidentRow, type KeyedRow, noteRow } from "../../../src/features/state/tables.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 const BOUNDS = {

@@ -5,7 +5,7 @@ import { createTables } from "../../../src/features/state/schema.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
 import { StateBench } from "./bench.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 

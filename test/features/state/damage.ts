@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { QuotaRow } from "../../../src/features/quota/quota.ts";
-import { samplePoll, sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, type StateBench, TIMEOUT } from "./bench.ts";
 
 export const COUNTED: QuotaRow = sampleQuotaRow({

@@ -9,7 +9,7 @@ import { SqliteThread } from "../../../src/features/state/thread.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
 import { NOTHING, reportedOf } from "../../../src/features/report/report.ts";
 import { DAY_MS, HOUR_MS, hourOf } from "../../../src/kernel/time/duration.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+import { sampleUpstream } from "../../support/kernel-samples.ts";
 import { batchAt, NOW_MS, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
 const SLA = {

@@ -11,7 +11,8 @@ import {
 import { EVIDENCE_POLLS } from "../../../src/features/history/incidents.ts";
 import { FAILURES_KEPT, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
-import { samplePoll, sampleQuotaNote } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { sampleQuotaNote } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
 test("polls are kept for a day, minutes for two days, hours for 400; availability of 30 days survives", async () => {

@@ -6,7 +6,8 @@ import { DAY_MS, HOUR_MS } from "../../../src/kernel/time/duration.ts";
 import { heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
 import { History } from "../../../src/features/history/history.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
-import { samplePoll, sampleQuotaNote, recordPoll } from "../../support/samples.ts";
+import { samplePoll, recordPoll } from "../../support/kernel-samples.ts";
+import { sampleQuotaNote } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };

@@ -6,7 +6,8 @@ import { noteRow } from "../../../src/features/state/tables.ts";
 import { StateWriter } from "../../../src/features/state/writing.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/features/history/state.ts";
-import { samplePoll, sampleQuotaNote } from "../../support/samples.ts";
+import { samplePoll } from "../../support/kernel-samples.ts";
+import { sampleQuotaNote } from "../../support/samples.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 type Row = Readonly<Record<string, unknown>>;

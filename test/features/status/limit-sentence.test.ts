@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { KnownLimit } from "../../../src/features/hints/learned-windows.ts";
 import { needsOf } from "../../../src/kernel/budget/needs.ts";
 import { limitComparison } from "../../../src/features/status/limit-sentence.ts";
-import { sampleBudget, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleUpstream } from "../../support/kernel-samples.ts";
 
 const FIVE_A_MINUTE: KnownLimit = {
   key: "ratelimit",

@@ -5,7 +5,8 @@ import { readValues, type SeenValue } from "../../../src/features/values/values.
 import type { Value } from "../../../src/features/values/config.ts";
 import type { Headers } from "../../../src/kernel/exchange/exchange.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
-import { answered, sampleValue } from "../../support/samples.ts";
+import { answered } from "../../support/kernel-samples.ts";
+import { sampleValue } from "../../support/samples.ts";
 
 const SEED = 20_261_122;
 const OK: PollOutcome = { kind: "ok", reason: "" };

@@ -4,13 +4,8 @@ import type { Config } from "../../../src/kernel/config/config.ts";
 import { mostOf, type Price } from "../../../src/features/money/price.ts";
 import { charge, TestLedger } from "../../support/test-ledger.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
-import {
-  sampleAdvice,
-  sampleBudget,
-  sampleConfig,
-  sampleQuotaRow,
-  sampleUpstream,
-} from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAdvice, sampleQuotaRow } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];

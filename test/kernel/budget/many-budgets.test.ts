@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { LocalLedger } from "../../../src/kernel/budget/local-ledger.ts";
 import type { Config, Upstream } from "../../../src/kernel/config/config.ts";
 import { prove } from "../../../src/proof/proof.ts";
-import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 

@@ -8,7 +8,8 @@ import type { Budget, Config, Vantage } from "../../../src/kernel/config/config.
 import { capOf, limitFor, lockKey } from "../../../src/kernel/config/part.ts";
 import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
-import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const TIMEOUT_MS = 2_000;

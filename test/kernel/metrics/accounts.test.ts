@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { outcomeOf } from "../../../src/kernel/exchange/outcome.ts";
 import { UpstreamAccounts } from "../../../src/kernel/metrics/accounts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
-import { accountsOf, POLL_ENDED_AT_MS, recordPoll, samplePoll } from "../../support/samples.ts";
+import { POLL_ENDED_AT_MS, recordPoll, samplePoll } from "../../support/kernel-samples.ts";
+import { accountsOf } from "../../support/samples.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {

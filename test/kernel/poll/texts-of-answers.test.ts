@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { SecretFinder } from "../../../src/transport/secrets/finder.ts";
 import type { Observation } from "../../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../../support/kernel-samples.ts";
 
 /** Where a value has a text that is not one of a few words of ours: each by its path. */
 type TextsOf<Value, Path extends string = ""> = Value extends string

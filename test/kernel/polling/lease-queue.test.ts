@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { askOf, charge, TestLedger } from "../../support/test-ledger.ts";
 import type { HeldBack } from "../../../src/kernel/poll/ports.ts";
-import { sampleBudget, sampleConfig } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig } from "../../support/kernel-samples.ts";
 import type { Lease, LeaseDecision, Ledger, Settlement } from "../../../src/kernel/budget/ledger.ts";
 import { LeaseQueue, type Waiter } from "../../../src/kernel/polling/lease-queue.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";

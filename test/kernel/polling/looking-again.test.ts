@@ -14,7 +14,7 @@ import {
   sampleCron,
   sampleSchedule,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { PROOF_PARTS } from "../../../src/app/features/proof.ts";

@@ -12,12 +12,12 @@ import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import {
   answered,
   observed,
-  sampleAdvice,
   sampleBudget,
   sampleConfig,
   sampleCron,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
+import { sampleAdvice } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const TIMED_OUT: Exchange = { kind: "broken", fault: "timeout", detail: "", sent: true, head: undefined };

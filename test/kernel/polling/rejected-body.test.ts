@@ -3,7 +3,7 @@ import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../../support/samples.ts";
+import { samplePollTimes, sampleUpstream } from "../../support/kernel-samples.ts";
 
 const BODY = '{"error":{"message":"Incorrect API key provided: see our pages"}}';
 

@@ -4,7 +4,7 @@ import { askOf, TestLedger } from "../../support/test-ledger.ts";
 import type { LeaseDecision, Ledger } from "../../../src/kernel/budget/ledger.ts";
 import type { Ticket } from "../../../src/kernel/poll/ports.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
-import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const ACCOUNT = { name: "account", rates: [{ requests: 10, perMs: 10_000, label: "10s" }] };

@@ -13,7 +13,7 @@ import {
   sampleCron,
   sampleSchedule,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 

@@ -11,7 +11,7 @@ import {
   sampleConfig,
   sampleSchedule,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const SECOND_MS = 1_000;

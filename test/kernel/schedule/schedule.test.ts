@@ -8,7 +8,7 @@ import {
   spreadWithinSecond,
   slotsOf,
 } from "../../../src/kernel/schedule/schedule.ts";
-import { sampleCron } from "../../support/samples.ts";
+import { sampleCron } from "../../support/kernel-samples.ts";
 
 const SEED = 20_261_128;
 

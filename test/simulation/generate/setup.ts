@@ -1,7 +1,7 @@
 import type { Budget, Rate, Upstream } from "../../../src/kernel/config/config.ts";
 import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
 import { ALGORITHM_NAMES } from "../../support/algorithms.ts";
-import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
 import type { Dice } from "./dice.ts";
 import type { Account, Credential, Setup } from "../world/scenario.ts";
 import { fits } from "../world/setup.ts";

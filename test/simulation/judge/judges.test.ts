@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { Fairness } from "./fairness.ts";
 import type { Flight } from "../world/flight.ts";

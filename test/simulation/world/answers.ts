@@ -1,5 +1,5 @@
 import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
-import { answered } from "../../support/samples.ts";
+import { answered } from "../../support/kernel-samples.ts";
 import type { Dice } from "../generate/dice.ts";
 import type { Weather } from "./scenario.ts";
 import type { Terms } from "./terms.ts";

@@ -1,7 +1,7 @@
 import type { Config, Upstream } from "../../../src/kernel/config/config.ts";
 import { crowdedBudgets } from "../../../src/proof/crowding.ts";
 import { prove } from "../../../src/proof/proof.ts";
-import { sampleConfig } from "../../support/samples.ts";
+import { sampleConfig } from "../../support/kernel-samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
 import { PROOF_PARTS } from "../../../src/app/features/proof.ts";
 

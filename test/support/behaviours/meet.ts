@@ -5,7 +5,7 @@ import { openProbe } from "../../../src/transport/probe.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
-import { samplePollTimes, sampleUpstream } from "../samples.ts";
+import { samplePollTimes, sampleUpstream } from "../kernel-samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
 import { namesBy, systemNames } from "../names.ts";

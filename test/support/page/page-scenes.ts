@@ -13,13 +13,8 @@ import { hash32 } from "../../../src/kernel/schedule/hash.ts";
 import type { UpstreamFacts, ValueStatus } from "../../../src/features/status/status.ts";
 import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/features/history/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
-import {
-  sampleFleetStatus,
-  samplePoll,
-  sampleStatusLists,
-  sampleUpstreamStatus,
-  type StatusLists,
-} from "../samples.ts";
+import { samplePoll } from "../kernel-samples.ts";
+import { sampleFleetStatus, sampleStatusLists, sampleUpstreamStatus, type StatusLists } from "../samples.ts";
 import type { Incident } from "../../../src/features/history/incidents.ts";
 
 /** Snapshots for pictures of the page, and for its cost: a real history records the polls and folds their health. */

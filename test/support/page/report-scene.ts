@@ -12,7 +12,8 @@ import { hash32 } from "../../../src/kernel/schedule/hash.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
 import type { ReportRequest } from "../../../src/features/report/route.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
-import { samplePollStatus, sampleUpstream } from "../samples.ts";
+import { sampleUpstream } from "../kernel-samples.ts";
+import { samplePollStatus } from "../samples.ts";
 import { SCENE_NOW_MS } from "./page-scenes.ts";
 import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 

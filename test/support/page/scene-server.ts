@@ -11,7 +11,8 @@ import { BADGES } from "../../../src/features/badges/badge.ts";
 import { reportPage } from "../../../src/features/report/page.ts";
 import { reportRoutes } from "../../../src/features/report/route.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
-import { sampleConfig, sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
+import { sampleConfig } from "../kernel-samples.ts";
+import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
 import { olderDays, SCENES } from "./page-scenes.ts";
 import { reportScene } from "./report-scene.ts";
 

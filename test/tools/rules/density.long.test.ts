@@ -7,7 +7,7 @@ import { MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { slotsOf, type Schedule } from "../../../src/kernel/schedule/schedule.ts";
-import { sampleCron, samplePoll, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { sampleCron, samplePoll, sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
 import { runWith } from "../promtool.ts";
 
 const promtool = requireBinary("promtool");

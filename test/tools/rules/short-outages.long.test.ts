@@ -19,7 +19,7 @@ import {
   sampleConfig,
   sampleSchedule,
   sampleUpstream,
-} from "../../support/samples.ts";
+} from "../../support/kernel-samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { runWith } from "../promtool.ts";
