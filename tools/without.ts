@@ -1,6 +1,6 @@
 /**
  * Whether a feature can be taken away: `npm run without`. For each folder of `src/features` that no other feature needs,
- * `src` and the kernel's tests are checked in a copy that has neither the folder nor its lines in the lists of
+ * `src` and those tests of the kernel that need no feature are checked in a copy that has neither the folder nor its lines in the lists of
  * `src/app/features`. `npm run without -- values` does it for one.
  */
 
@@ -21,6 +21,8 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const LISTS = "src/app/features/*.ts";
+/** A test that shows how the kernel and features work together. */
+const WITH_FEATURES = /"[./]+(?:src\/(?:features|app)\/|support\/(?:samples|judged)\.ts)/;
 
 /** The list without the imports from a folder, and without the lines that name what they brought. */
 export function withoutFeature(list: string, feature: string): string {
@@ -51,7 +53,7 @@ function withoutNamed(line: string, gone: ReadonlySet<string>): string | undefin
 }
 
 /** Of each feature the others that it imports, types too. */
-export function arrowsBetween(root: string): ReadonlyMap<string, ReadonlySet<string>> {
+function arrowsBetween(root: string): ReadonlyMap<string, ReadonlySet<string>> {
   const folder = join(root, "src/features");
   return new Map(
     readdirSync(folder).map((feature) => {
@@ -66,11 +68,13 @@ export function arrowsBetween(root: string): ReadonlyMap<string, ReadonlySet<str
 }
 
 /** What the compiler says of the tree without it. */
-function faultsWithout(feature: string): readonly string[] {
+export function faultsWithout(feature: string): readonly string[] {
   const copy = mkdtempSync(join(tmpdir(), "pacewatch-without-"));
   try {
     for (const part of ["src", "test/kernel", "test/support", "package.json"])
       cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+    for (const test of globSync("test/kernel/**/*.ts", { cwd: copy }))
+      if (WITH_FEATURES.test(readFileSync(join(copy, test), "utf8"))) rmSync(join(copy, test));
     symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
     rmSync(join(copy, "src/features", feature), { recursive: true });
     for (const list of globSync(LISTS, { cwd: copy })) {
