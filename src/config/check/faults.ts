@@ -115,8 +115,21 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
+/** By the name of a key that is gone, or with its section's, what to write instead. */
+const GONE: Readonly<Record<string, string>> = {
+  "fleet.redis": "write it as fleet.lock: { redis: … }: ",
+  "fleet.mode":
+    "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: ",
+  "fleet.replicas": "remove it, as there may be any number of them: ",
+  "fleet.reserve": "remove it, as whoever cannot reach the lock sends nothing: ",
+  "fleet.prefix": "write it as fleet.lock.redis.key: ",
+  "redis.cluster": "a lock is one key, and needs no cluster: write url or sentinel: ",
+  also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
+};
+
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  const hint = didYouMean(key, allowed.split(", "));
+  const section = path.findLast((step) => typeof step === "string");
+  const hint = GONE[`${section}.${key}`] ?? GONE[key] ?? didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;

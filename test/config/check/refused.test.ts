@@ -34,6 +34,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "allows-nothing": [
     '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
   ],
+  also: [
+    '8:5: unknown key "also" in "upstreams[0]": write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: allowed are …',
+  ],
   vantage: [
     '1:18: "vantage.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "the east"',
     '1:34: "vantage.of" must be a whole number from 1 to 100, received 0',
@@ -45,6 +48,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:12: budget "counted" has no room for a poll: the quota is 0, one of 3 equal parts',
     '11:12: budget "paid" has no room for a poll of up to 0.02 EUR: the spend is 0.016666666, one of 3 equal parts',
     '14:12: budget "short" would use up its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000, one of 3 equal parts: poll every 30s, or set on_exhaust: stop',
+  ],
+  cluster: [
+    '2:53: unknown key "cluster" in "fleet.lock.redis": a lock is one key, and needs no cluster: write url or sentinel: allowed are …',
   ],
   "quota-too-small": ['4:12: budget "api" has no room for a poll of up to 0.02 EUR: the spend is 0.01'],
   assertions: [
@@ -176,6 +182,14 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '12:8: "fleet.ttl" must be a duration from 1s to 10m, such as 10s, received "1ms"',
     '13:9: "fleet.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "two words"',
     '14:14: "fleet.advertise" must be an http:// or https:// URL with a host, received "10.0.0.7"',
+  ],
+  "fleet-of-replicas": [
+    '3:1: "fleet.lock" is missing: it must be a mapping',
+    '3:10: unknown key "redis" in "fleet": write it as fleet.lock: { redis: … }: allowed are …',
+    '3:73: unknown key "mode" in "fleet": remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: allowed are …',
+    '3:86: unknown key "replicas" in "fleet": remove it, as there may be any number of them: allowed are …',
+    '3:99: unknown key "reserve" in "fleet": remove it, as whoever cannot reach the lock sends nothing: allowed are …',
+    '3:113: unknown key "prefix" in "fleet": write it as fleet.lock.redis.key: allowed are …',
   ],
   "fleet-without-redis": [
     '3:18: "fleet.lock.redis" must have url or sentinel, received neither',
