@@ -2,7 +2,7 @@ import { systemClock } from "../platform/clock.ts";
 import { openStateStore } from "../features/state/store.ts";
 import type { App, AppOptions } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import { load } from "./features/sections.ts";
 
 /** Builds everything, owns everything, and closes it in reverse, also when the building fails half-way. */

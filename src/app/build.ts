@@ -19,7 +19,7 @@ import { columnsInFile, metricsView, statusView, type ViewSources } from "./view
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { Address, Config } from "../kernel/config/config.ts";
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Reign } from "../features/fleet/lead/reign.ts";
 import { stackOf } from "../kernel/text/escape.ts";

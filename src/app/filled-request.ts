@@ -3,7 +3,7 @@ import { type Environment, interpolate } from "../config/read/interpolate.ts";
 import { variablesInRequest } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { RequestBody, Upstream } from "../kernel/config/config.ts";
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import { isList, isObject } from "../kernel/text/json.ts";
 
 type FilledRequest = {

@@ -7,7 +7,7 @@ import { type Note, notesOf } from "../kernel/text/notes.ts";
 import { seenIn, seenNote } from "../features/history/incidents.ts";
 import { rememberedIn } from "../features/notify/plan/transitions.ts";
 import type { Config } from "../kernel/config/config.ts";
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Reign } from "../features/fleet/lead/reign.ts";
 import type { Status } from "../features/status/status.ts";

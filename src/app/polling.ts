@@ -15,7 +15,7 @@ import { AppTokens } from "../features/auth/tokens.ts";
 import { BodyMemory } from "../transport/body-memory.ts";
 import { bytesForBodies, bytesForWaiting } from "../kernel/exchange/bounds.ts";
 import type { Config, Upstream } from "../kernel/config/config.ts";
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import { type Condition, Supervisor } from "../kernel/polling/supervisor.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { cronTriggers } from "../platform/node-cron.ts";

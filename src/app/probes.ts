@@ -6,7 +6,7 @@ import { openProbe, type ProbeOptions } from "../transport/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { type Config, type SecretSource, sourcesOf, type Upstream } from "../kernel/config/config.ts";
 import { needsThread } from "./features/judging.ts";
-import type { Opened, Refused } from "../kernel/config/opened.ts";
+import type { Opened, Refused } from "../platform/opened.ts";
 import type { Log } from "../kernel/text/log.ts";
 import type { Probe } from "../kernel/poll/ports.ts";
 import type { Clock } from "../kernel/time/clock.ts";

@@ -19,7 +19,7 @@ import type { Upstream } from "../kernel/config/config.ts";
 import { type Health, SLOTS_UNTIL_UNKNOWN, UNKNOWN_HEALTH } from "../kernel/poll/health.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import type { Recorder } from "../kernel/poll/ports.ts";
-import { keepNewest } from "../kernel/text/remembered.ts";
+import { keepNewest } from "../platform/remembered.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 
 export type RecordsParts = {

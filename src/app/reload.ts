@@ -8,7 +8,7 @@ import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../kernel/config/config.ts";
 import type { Proof } from "../proof/proof.ts";
 import type { LocalLedger } from "../kernel/budget/local-ledger.ts";
-import { changesBetween, type Named, namedTexts } from "../kernel/text/changes.ts";
+import { changesBetween, type Named, namedTexts } from "../platform/changes.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../features/log/logger.ts";
 

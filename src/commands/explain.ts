@@ -11,7 +11,7 @@ import type { BodyReading } from "../transport/body-reader.ts";
 import { Answer } from "../kernel/poll/answer.ts";
 import { judgeAnswer, type Libraries } from "../kernel/poll/judging.ts";
 import { type SeenValues, VALUES } from "../features/values/values.ts";
-import { humanDuration } from "../kernel/time/humanize.ts";
+import { humanDuration } from "../features/history/humanize.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";

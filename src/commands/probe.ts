@@ -28,7 +28,7 @@ import { type BudgetRecord, NOTHING_HELD, windowsIn } from "../features/hints/re
 import { formatMoney } from "../features/money/price.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Ending, Gate } from "../kernel/poll/ports.ts";
-import { humanLatency } from "../kernel/time/humanize.ts";
+import { humanLatency } from "../features/history/humanize.ts";
 import { urlWithoutQuery } from "../features/status/status.ts";
 import { limitComparison, limitSentence } from "../features/status/limit-sentence.ts";
 import { LeaseQueue } from "../kernel/polling/lease-queue.ts";

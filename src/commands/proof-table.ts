@@ -6,7 +6,7 @@ import type { BudgetProof, Demand, QuotaProof, RateProof } from "../proof/number
 import type { Proof } from "../proof/proof.ts";
 import type { ToldDown } from "../proof/told-down.ts";
 import { listing } from "../kernel/text/listing.ts";
-import { inThousands } from "../kernel/text/thousands.ts";
+import { inThousands } from "../features/history/thousands.ts";
 import { formatDuration } from "../kernel/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */

@@ -1,4 +1,4 @@
-import type { Opened } from "../kernel/config/opened.ts";
+import type { Opened } from "../platform/opened.ts";
 import { SMALL_BODY_BYTES } from "../kernel/exchange/bounds.ts";
 import { type Exchange, headerValue, type LargeBody, type Observation } from "../kernel/exchange/exchange.ts";
 import type { Probe, Gate } from "../kernel/poll/ports.ts";

@@ -303,5 +303,5 @@ test("a stack trace names the sources", async () => {
     ["--input-type=module", "-e", THROWER],
     join(folder, "dist/lib"),
   );
-  expect(out).toMatch(/^TypeError: .+\n {4}at .+src\/adapters\/sqlite\/worker\.ts:\d+:\d+/);
+  expect(out).toMatch(/^TypeError: .+\n {4}at .+src\/features\/state\/worker\.ts:\d+:\d+/);
 });

@@ -1,4 +1,4 @@
-import type { Opened } from "../../src/kernel/config/opened.ts";
+import type { Opened } from "../../src/platform/opened.ts";
 
 /** Throws the faults, one a line, where it was refused. */
 export function opened<What>(opening: Opened<What>): What {

@@ -1,5 +1,5 @@
 import type { SecretSource, Upstream } from "../../kernel/config/config.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import { percentDecoded } from "../../kernel/text/percent.ts";
 import { Followed, type Reading } from "../../platform/followed.ts";
 import { fileProblem, readRegularFile } from "../../platform/regular-file.ts";

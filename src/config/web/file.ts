@@ -1,4 +1,4 @@
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { WebConfig } from "../../kernel/config/web-config.ts";
 import { type Marks, hasChanged, markOf } from "../../platform/mark.ts";
 import { formatFault } from "../read/fault.ts";

@@ -2,7 +2,7 @@ import { askFor } from "../../kernel/budget/ledger.ts";
 import { DEFAULT_TLS, type Upstream } from "../../kernel/config/config.ts";
 import type { OAuth2 } from "./config.ts";
 import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { Hints } from "../hints/hints.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "./oauth2.ts";
 import { urlWithoutQuery } from "../status/status.ts";

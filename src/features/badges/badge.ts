@@ -5,7 +5,7 @@ import {
   verdictOnAvailability,
   watchedWords,
 } from "../history/availability.ts";
-import { humanLatency } from "../../kernel/time/humanize.ts";
+import { humanLatency } from "../history/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { type Column, LAST_HOUR, RANGES } from "../history/timeline.ts";
 import { STATE_WORDS } from "../status/words.ts";

@@ -8,7 +8,7 @@ import { sendersByBudget, uncountedMsOf, type SendersOf } from "../../kernel/bud
 import type { Config } from "../../kernel/config/config.ts";
 import type { Fleet } from "./config.ts";
 import { lockKey } from "../../kernel/config/part.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { Reign } from "./lead/reign.ts";
 import { type Leader, startElection } from "./lead/leader.ts";
 import type { BudgetTerms } from "./lead/notes.ts";

@@ -6,7 +6,7 @@ import type { Budget, Rate } from "../../kernel/config/config.ts";
 import { capOf, partOf } from "../../kernel/config/part.ts";
 import type { Granted, Settlement } from "../../kernel/budget/ledger.ts";
 import type { Needs } from "../../kernel/budget/needs.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import type { Moment } from "../../kernel/time/moment.ts";
 import type { Why } from "./concern.ts";
 import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { LimitFamily } from "./fields/limits.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import { onlyRoundWindowMs, roundWindowMs } from "./fields/round-window.ts";
 
 export const LESSONS = ["policy", "resets", "refills"] as const;

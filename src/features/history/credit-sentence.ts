@@ -1,7 +1,7 @@
 import { type Burn, type BurnWindow, worstBurn } from "./credit.ts";
-import { inThousands } from "../../kernel/text/thousands.ts";
+import { inThousands } from "./thousands.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
-import { humanDuration } from "../../kernel/time/humanize.ts";
+import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../kernel/time/duration.ts";
 
 const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };

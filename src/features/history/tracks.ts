@@ -1,7 +1,7 @@
 /** Numbers that the answers of one upstream tell, by name: over a week each. */
 
 import type { ValuePoint } from "./credit.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import { type Answer, ValueTrack } from "./value-track.ts";
 

@@ -6,7 +6,7 @@ import type { Scene } from "./plan/plan.ts";
 import { receiverNote, type Remembered, toldNote } from "./plan/transitions.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
 import type { Note } from "../../kernel/text/notes.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
 import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
 import type { Incident } from "../history/incidents.ts";

@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import { capOf } from "../../kernel/config/part.ts";
 import { amountText } from "../history/credit-sentence.ts";
-import { humanDuration } from "../../kernel/time/humanize.ts";
+import { humanDuration } from "../history/humanize.ts";
 import type { BudgetStatus } from "../status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
 import { amount, percent, percentOf } from "./wording.ts";

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { humanDuration } from "../../kernel/time/humanize.ts";
+import { humanDuration } from "../history/humanize.ts";
 import { list, moment, type Markup } from "./markup.ts";
 import { incidentId, incidentWords } from "./plot.ts";
 import type { Incident } from "../history/incidents.ts";

@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import { escapeToBuffer } from "hono/utils/html";
 import { escapeText } from "../../kernel/text/escape.ts";
-import { humanDuration } from "../../kernel/time/humanize.ts";
+import { humanDuration } from "../history/humanize.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 import { clockTime, isoOf } from "./wording.ts";
 import { HEALTH_STATES, type HealthState } from "../../kernel/poll/health.ts";

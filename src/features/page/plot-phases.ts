@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { happenedPhases, type PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
-import { humanLatency } from "../../kernel/time/humanize.ts";
+import { humanLatency } from "../history/humanize.ts";
 import type { Markup } from "./markup.ts";
 import { percentOf } from "./wording.ts";
 

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { OUTCOMES, reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../../kernel/time/humanize.ts";
+import { humanLatency } from "../history/humanize.ts";
 import type { UpstreamFacts } from "../status/status.ts";
 import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
 import { STATE_WORDS } from "../status/words.ts";

@@ -7,7 +7,7 @@ import {
   watchedWords,
   WITHIN_LATENCY_SHARE,
 } from "../history/availability.ts";
-import { humanDuration, humanLatency } from "../../kernel/time/humanize.ts";
+import { humanDuration, humanLatency } from "../history/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
 import { budgetsOf, diagnosisOf } from "../status/verdict.ts";

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { AnnouncedRelation, Announcement } from "../announcements/announcement.ts";
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../../kernel/time/humanize.ts";
+import { humanLatency } from "../history/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import type { Columns } from "../history/timeline.ts";
 import type { Pieces } from "../status/pieces.ts";

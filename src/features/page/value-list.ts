@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { ENDS_SOON_MS } from "../history/credit.ts";
-import { humanDuration } from "../../kernel/time/humanize.ts";
+import { humanDuration } from "../history/humanize.ts";
 import type { Status, UpstreamFacts, ShownPoint, ValueStatus } from "../status/status.ts";
 import { ago, type Markup, untrusted } from "./markup.ts";
 import { amount } from "./wording.ts";

@@ -1,4 +1,4 @@
-import { inThousands } from "../../kernel/text/thousands.ts";
+import { inThousands } from "../history/thousands.ts";
 import { dateTime, timeText } from "../../kernel/time/civil-day.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 

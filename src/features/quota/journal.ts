@@ -1,5 +1,5 @@
 import type { Note, NoteHome } from "../../kernel/text/notes.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 
 const MOST_THERE = 500;
 

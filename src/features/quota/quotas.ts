@@ -14,7 +14,7 @@ import {
 import { COST, MOST_COST } from "./cost.ts";
 import type { Journals } from "./journal.ts";
 import { hourOf, MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
-import { SteadyCalendar } from "../../kernel/time/steady-calendar.ts";
+import { SteadyCalendar } from "../state/steady-calendar.ts";
 
 /** A request takes so many units of a quota. */
 type Draw = { readonly count: QuotaCount; readonly units: number };

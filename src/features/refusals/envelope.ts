@@ -2,7 +2,7 @@
 
 import type { AnswerHead } from "../../kernel/exchange/exchange.ts";
 import { isList, isObject } from "../../kernel/text/json.ts";
-import { remembered } from "../../kernel/text/remembered.ts";
+import { remembered } from "../../platform/remembered.ts";
 import { wordSet } from "../../kernel/text/word-set.ts";
 import { type Facts, LONGEST_CODE } from "./facts.ts";
 import { recognise } from "./recognise.ts";

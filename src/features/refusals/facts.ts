@@ -10,7 +10,7 @@ import {
   SMALL_BODY_BYTES,
 } from "../../kernel/exchange/bounds.ts";
 import { isList } from "../../kernel/text/json.ts";
-import { remembered } from "../../kernel/text/remembered.ts";
+import { remembered } from "../../platform/remembered.ts";
 import { wordSet } from "../../kernel/text/word-set.ts";
 import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";
 

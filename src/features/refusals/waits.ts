@@ -4,7 +4,7 @@ import { longerWait, NO_WAIT, readWait, waitOf, type AskedWait } from "../hints/
 import type { Facts, TimeFact } from "./facts.ts";
 import { SECOND_MS } from "../../kernel/time/duration.ts";
 import { parseHttpDate } from "../../kernel/time/http-date.ts";
-import { durationAt, UNIT_MS_BY_WORD } from "../../kernel/time/time-in.ts";
+import { durationAt, UNIT_MS_BY_WORD } from "../hints/fields/time-in.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
 export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {

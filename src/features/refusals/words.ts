@@ -1,6 +1,6 @@
 /** The words by which providers refuse, in sets; and a text cut, once, into those of its words that are in one. */
 
-import { remembered } from "../../kernel/text/remembered.ts";
+import { remembered } from "../../platform/remembered.ts";
 
 /** A word of the vocabulary, and how it goes on as a phrase. */
 type Entry = { sets: number; readonly next: Map<string, Entry> };

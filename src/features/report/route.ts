@@ -80,5 +80,5 @@ function inThread(
   const reported = config.upstreams.filter(({ name }) => wanted.has(name)).map(reportedOf);
   const paths = config.state === undefined ? [] : [config.state.path];
   const question: ReportQuestion = { paths, upstreams: reported, asked, format, nowMs };
-  return askOnce("report", new URL("worker.ts", import.meta.url), question);
+  return askOnce("report", new URL("report-worker.ts", import.meta.url), question);
 }

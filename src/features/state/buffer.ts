@@ -1,5 +1,5 @@
 import type { SavedPoll } from "../history/state.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import type { KeyedRow } from "./tables.ts";
 
 /** Rows of a group without one are never dropped. */

@@ -1,6 +1,6 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
-import type { Refused } from "../../kernel/config/opened.ts";
+import type { Refused } from "../../platform/opened.ts";
 import type { ColumnsQuestion, RestoredUpstream } from "../history/state.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { Waiting } from "./buffer.ts";

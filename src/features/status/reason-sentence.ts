@@ -1,8 +1,8 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { usedUpWords } from "../history/credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
-import { humanDuration, humanLatency } from "../../kernel/time/humanize.ts";
-import { inThousands } from "../../kernel/text/thousands.ts";
+import { humanDuration, humanLatency } from "../history/humanize.ts";
+import { inThousands } from "../history/thousands.ts";
 import { POLLS_KEPT, type PollStatus, type SkipCount } from "../history/kept-poll.ts";
 import type { BudgetStatus, UpstreamFacts } from "./status.ts";
 import type { Incident } from "../history/incidents.ts";

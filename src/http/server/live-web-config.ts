@@ -1,6 +1,6 @@
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { WebConfig, WebTls } from "../../kernel/config/web-config.ts";
-import { changesBetween, type Named, namedTexts } from "../../kernel/text/changes.ts";
+import { changesBetween, type Named, namedTexts } from "../../platform/changes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 
 /** The web config file and the certificates that it names. */

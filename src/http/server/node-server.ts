@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { TLSSocket, TlsOptions } from "node:tls";
 import type { Address } from "../../kernel/config/config.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { ClientAuthType, WebTls } from "../../kernel/config/web-config.ts";
 import { codeOf, messageOf } from "../../kernel/text/escape.ts";
 

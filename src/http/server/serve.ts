@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import type { Address } from "../../kernel/config/config.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { WebTls } from "../../kernel/config/web-config.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import type { Routes } from "../routes/routes.ts";

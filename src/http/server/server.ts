@@ -1,5 +1,5 @@
 import type { Address } from "../../kernel/config/config.ts";
-import type { Opened } from "../../kernel/config/opened.ts";
+import type { Opened } from "../../platform/opened.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";

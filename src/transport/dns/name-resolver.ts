@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { codeOf } from "../../kernel/text/escape.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 import { sharedWhileUnderWay } from "../../platform/shared-work.ts";
 import { type NameSettings, SystemNames } from "./system-files.ts";
 

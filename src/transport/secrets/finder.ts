@@ -1,6 +1,6 @@
 import { SEARCHED_TEXT_CHARS, searchedChars } from "../../kernel/exchange/bounds.ts";
 import { capText } from "../../kernel/text/escape.ts";
-import { keepNewest } from "../../kernel/text/remembered.ts";
+import { keepNewest } from "../../platform/remembered.ts";
 
 /**
  * Keeps keys out of text that others wrote. A key is found as it is, and in whatever the text can be decoded to by the

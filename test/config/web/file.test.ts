@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebConfigFile } from "../../../src/config/web/file.ts";
-import type { Opened } from "../../../src/kernel/config/opened.ts";
+import type { Opened } from "../../../src/platform/opened.ts";
 import type { WebConfig } from "../../../src/kernel/config/web-config.ts";
 import { OPENSSL, writeCertificate } from "../../http/certificates.ts";
 

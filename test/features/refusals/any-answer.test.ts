@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { LONGEST_WAIT_MS } from "../../../src/kernel/time/time-in.ts";
+import { LONGEST_WAIT_MS } from "../../../src/features/hints/fields/time-in.ts";
 import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judgeExchange } from "../../support/judged.ts";
 import { adviseOn } from "../../support/advise.ts";

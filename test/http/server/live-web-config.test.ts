@@ -2,7 +2,7 @@ import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { parseWebConfig } from "../../../src/config/web/read.ts";
-import type { Opened } from "../../../src/kernel/config/opened.ts";
+import type { Opened } from "../../../src/platform/opened.ts";
 import type { WebConfig } from "../../../src/kernel/config/web-config.ts";
 import { LiveWebConfig } from "../../../src/http/server/live-web-config.ts";
 

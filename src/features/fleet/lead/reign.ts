@@ -1,5 +1,5 @@
 import type { Clock } from "../../../kernel/time/clock.ts";
-import { LATE, within } from "../../../kernel/time/within.ts";
+import { LATE, within } from "../../../platform/within.ts";
 import { type Luck, retryMs } from "./election.ts";
 import {
   type BudgetTerms,

@@ -26,10 +26,10 @@ import {
 import { oneLine } from "../../../kernel/text/escape.ts";
 import { ownCopy } from "../../../kernel/text/own-copy.ts";
 import { type Field, field } from "../../../kernel/text/field.ts";
-import { remembered } from "../../../kernel/text/remembered.ts";
+import { remembered } from "../../../platform/remembered.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
 import type { Pause } from "../../../kernel/poll/ports.ts";
-import type { Anchor } from "../../../kernel/time/time-in.ts";
+import type { Anchor } from "./time-in.ts";
 
 export type Advice = {
   /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */

@@ -2,7 +2,7 @@
 
 import { MOST_LIMITS } from "../../../kernel/exchange/bounds.ts";
 import { PARTS, windowMsInText, windowMsOfWord, wordsOfName } from "./words.ts";
-import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../../../kernel/time/time-in.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "./time-in.ts";
 
 /** A number of a list has more written beside it in some dialects. */
 export type Amount = {

@@ -1,4 +1,4 @@
-import { remembered } from "../../../kernel/text/remembered.ts";
+import { remembered } from "../../../platform/remembered.ts";
 import { wordSet } from "../../../kernel/text/word-set.ts";
 import {
   FILLERS,

@@ -7,7 +7,7 @@ import { roundWindowMs } from "./round-window.ts";
 import { isStructured, type Reading } from "./structured-fields.ts";
 import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
 import { DAY_MS } from "../../../kernel/time/duration.ts";
-import { type Anchor, durationIn, plainNumberOf } from "../../../kernel/time/time-in.ts";
+import { type Anchor, durationIn, plainNumberOf } from "./time-in.ts";
 
 /** One header says some of this about a limit; several together say more. */
 type Said = {

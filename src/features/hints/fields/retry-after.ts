@@ -2,13 +2,7 @@
 
 import type { Headers } from "../../../kernel/exchange/exchange.ts";
 import { SECOND_MS } from "../../../kernel/time/duration.ts";
-import {
-  type Anchor,
-  LONGEST_WAIT_MS,
-  plainNumberOf,
-  timeIn,
-  UNIT_MS_BY_WORD,
-} from "../../../kernel/time/time-in.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, UNIT_MS_BY_WORD } from "./time-in.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type AskedWait = { readonly waitMs: number | undefined; readonly malformed: number };

@@ -4,7 +4,7 @@ import { readAll } from "./amounts.ts";
 import { MOST_LIMITS } from "../../../kernel/exchange/bounds.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
-import { LONGEST_WAIT_MS } from "../../../kernel/time/time-in.ts";
+import { LONGEST_WAIT_MS } from "./time-in.ts";
 
 /** Each member of a structured list (RFC 9651) names a policy. */
 export type StructuredItem = {

@@ -1,7 +1,7 @@
 /** From what is due to what is said: the page's own sentences, as plain text. Each kind of receiver makes its own of it. */
 
 import { rowOf, reasonWords, type Side, type Verdict } from "../../../kernel/exchange/reasons.ts";
-import { humanDuration } from "../../../kernel/time/humanize.ts";
+import { humanDuration } from "../../history/humanize.ts";
 import type { Status, UpstreamFacts } from "../../status/status.ts";
 import { diagnosisOf } from "../../status/verdict.ts";
 import { SIDE_WERE, SIDE_WORDS } from "../../status/words.ts";

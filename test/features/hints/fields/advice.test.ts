@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Advice } from "../../../../src/features/hints/fields/advice.ts";
 import { type AdvertisedLimit, limitsOf } from "../../../../src/features/hints/fields/limits.ts";
-import { LONGEST_WAIT_MS } from "../../../../src/kernel/time/time-in.ts";
+import { LONGEST_WAIT_MS } from "../../../../src/features/hints/fields/time-in.ts";
 import { adviseOn } from "../../../support/advise.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);

@@ -1,4 +1,4 @@
-import { listing } from "./listing.ts";
+import { listing } from "../kernel/text/listing.ts";
 
 /** What has a name, and a text that is another one once it has changed. */
 export type Named = ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
-import type { Clock } from "./clock.ts";
-import { MINUTE_MS } from "./duration.ts";
+import type { Clock } from "../../kernel/time/clock.ts";
+import { MINUTE_MS } from "../../kernel/time/duration.ts";
 
 /** A smaller difference is no news to buckets of an hour. */
 const TOLERANCE_MS = MINUTE_MS;

@@ -1,7 +1,7 @@
 /** A time as headers, bodies and sentences write it: a number, a duration or a moment. */
 
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./duration.ts";
-import { parseHttpDate } from "./http-date.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../kernel/time/duration.ts";
+import { parseHttpDate } from "../../../kernel/time/http-date.ts";
 
 /** The longest month. No upstream means a longer wait, or a moment that is further away. */
 export const LONGEST_WAIT_MS: number = 31 * DAY_MS;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { humanDuration, humanLatency } from "../../../src/kernel/time/humanize.ts";
+import { humanDuration, humanLatency } from "../../../src/features/history/humanize.ts";
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SteadyCalendar } from "../../../src/kernel/time/steady-calendar.ts";
+import { SteadyCalendar } from "../../../src/features/state/steady-calendar.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;

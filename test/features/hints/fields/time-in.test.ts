@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { durationAt, timeIn } from "../../../src/kernel/time/time-in.ts";
+import { durationAt, timeIn } from "../../../../src/features/hints/fields/time-in.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
 const SECOND_MS = 1000;

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../kernel/time/clock.ts";
 
 export const LATE: unique symbol = Symbol("late");
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { remembered } from "../../../src/kernel/text/remembered.ts";
+import { remembered } from "../../src/platform/remembered.ts";
 
 /** A function that remembers, and how often each text was worked out. */
 function counting(most: number): {
