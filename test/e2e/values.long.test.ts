@@ -1,3 +1,4 @@
+import { quotaNotes } from "../../src/features/quota/quota.ts";
 import { FOLLOWERS } from "../../src/app/features/followers.ts";
 import { opened } from "../support/opened.ts";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
 import { samplePoll } from "../support/kernel-samples.ts";
-import { sampleQuotaNote } from "../support/samples.ts";
+import { sampleQuotaRow } from "../support/samples.ts";
 import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
@@ -189,8 +190,9 @@ async function leaveQuotas(path: string, nowMs: number): Promise<void> {
     record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, said: { quotas } }) });
   }
   const hour = Math.floor(nowMs / HOUR_MS);
-  for (let ago = 30; ago > 0; ago -= 1)
-    void store.write([sampleQuotaNote({ budget: "email", hour: hour - ago, requests: 60 })]);
+  const hours = Array.from({ length: 30 }, (_, ago) => hour - 1 - ago);
+  const rows = hours.map((each) => sampleQuotaRow({ budget: "email", hour: each, requests: 60 }));
+  void store.write(quotaNotes({ rows, lostHours: [] }));
   await store.close();
 }
 
