@@ -48,3 +48,17 @@ describe.concurrent("what a command prints", () => {
     expect(await shell(script, "schema")).toMatch(/^cannot write all output: .*EFBIG.*\n1\n$/);
   });
 });
+
+describe.concurrent("a command that reads a config", () => {
+  const shipped = join(import.meta.dirname, "../../../config/pacewatch.yaml");
+
+  it.each([
+    ["check --no-secrets", "pacewatch.yaml fits:"],
+    ["rules", "groups:"],
+    ["dashboard", '"panels"'],
+  ])("does what it is for with the shipped one: %s", async (command, says) => {
+    const said = await shell('"$@" 2>&1; echo $?', ...command.split(" "), "--config", shipped);
+    expect(said).toContain(says);
+    expect(said).toMatch(/\n0\n$/);
+  });
+});
