@@ -20,7 +20,7 @@ export class Journal {
   }
 
   put(note: Note): void {
-    this.#notes.set(keyOf(note), note);
+    this.#notes.set(`${note.kind} ${note.key}`, note);
     // Whoever waits for it hears of a bug.
     this.written().catch(() => {});
   }
@@ -39,23 +39,21 @@ export class Journal {
   async #write(): Promise<boolean> {
     const waiting = this.#notes;
     this.#notes = new Map();
-    const notes = [...waiting.values()].filter((note) => !this.#isThere(note));
-    if (notes.length === 0) return true;
+    const changed = [...waiting]
+      .map(([key, note]) => ({ key, note, text: JSON.stringify(note.json) }))
+      .filter(({ key, text }) => this.#there.get(key) !== text);
+    if (changed.length === 0) return true;
     let isWritten = false;
     try {
-      isWritten = await this.#home.write(notes);
+      isWritten = await this.#home.write(changed.map(({ note }) => note));
     } finally {
-      for (const note of notes) {
-        if (isWritten) keepNewest(this.#there, keyOf(note), JSON.stringify(note.json), MOST_THERE);
-        else this.#there.delete(keyOf(note));
+      for (const { key, text } of changed) {
+        if (isWritten) keepNewest(this.#there, key, text, MOST_THERE);
+        else this.#there.delete(key);
       }
       if (!isWritten) this.#notes = new Map([...waiting, ...this.#notes]);
     }
     return isWritten;
-  }
-
-  #isThere(note: Note): boolean {
-    return this.#there.get(keyOf(note)) === JSON.stringify(note.json);
   }
 }
 
@@ -76,8 +74,4 @@ export class Journals {
     const each = await Promise.all(this.#journals.map((journal) => journal.written()));
     return each.every(Boolean);
   }
-}
-
-function keyOf({ kind, key }: Note): string {
-  return `${kind} ${key}`;
 }
