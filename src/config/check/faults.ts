@@ -3,7 +3,7 @@ import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } 
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { didYouMean, type NameOf, nameOfPath, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
-import { type Refuse, type Schema, notesAt, walk } from "../keys/notes.ts";
+import { inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
 /** Nothing more is said about a value that was refused already, and of a shared value everything once. */
@@ -95,7 +95,9 @@ function meantBranch(
 function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): readonly Complaint[] {
   const isSecret = isSecretAt(schema, path);
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => unknownKey(key, path, issue.message, isSecret));
+    const at = path.reduce<Schema | undefined>(inside, schema);
+    const gone = { ...GONE, ...(at && knownOf(at).notes.gone) };
+    return issue.keys.map((key) => unknownKey(key, path, issue.message, isSecret, gone[key]));
   }
   if (issue.code === "invalid_key") {
     const key = shownKey(String(path.at(-1) ?? ""), isSecret);
@@ -115,21 +117,19 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
-/** By the name of a key that is gone, or with its section's, what to write instead. */
+/** What to write instead of a key that is gone, wherever it stands. Sections note those of their own. */
 const GONE: Readonly<Record<string, string>> = {
-  "fleet.redis": "write it as fleet.lock: { redis: … }: ",
-  "fleet.mode":
-    "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: ",
-  "fleet.replicas": "remove it, as there may be any number of them: ",
-  "fleet.reserve": "remove it, as whoever cannot reach the lock sends nothing: ",
-  "fleet.prefix": "write it as fleet.lock.redis.key: ",
-  "redis.cluster": "a lock is one key, and needs no cluster: write url or sentinel: ",
   also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
 };
 
-function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  const section = path.findLast((step) => typeof step === "string");
-  const hint = GONE[`${section}.${key}`] ?? GONE[key] ?? didYouMean(key, allowed.split(", "));
+function unknownKey(
+  key: string,
+  path: Path,
+  allowed: string,
+  isSecret: boolean,
+  instead: string | undefined,
+): Complaint {
+  const hint = instead ?? didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;

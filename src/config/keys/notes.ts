@@ -45,6 +45,8 @@ export type Notes = {
   readonly isUser?: true;
   /** An upstream that has some of its keys has the others from `defaults`. */
   readonly isMerged?: true;
+  /** Of a mapping: by the name of a key that it had once, what to write instead. */
+  readonly gone?: Readonly<Record<string, string>>;
   /** It names a file, relative to the config: of which kind, or `written` where Pacewatch writes it. */
   readonly file?: string;
 };
