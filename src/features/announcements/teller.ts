@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Log } from "../../kernel/text/log.ts";
-import { isoTime } from "../../kernel/time/civil-day.ts";
+import { isoTime } from "../../platform/iso-time.ts";
 import { ANNOUNCEMENT, type Announcement } from "./announcement.ts";
 
 /** The log hears of it once, and again when it changes. */

@@ -70,8 +70,3 @@ export function twoDigits(amount: number): string {
   const whole = Math.floor(amount);
   return whole < 10 ? `0${whole}` : String(whole);
 }
-
-/** `2026-10-25T14:00:00.000Z` */
-export function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
-}

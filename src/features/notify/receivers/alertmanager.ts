@@ -1,5 +1,5 @@
 import { MINUTE_MS } from "../../../kernel/time/duration.ts";
-import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { isoTime } from "../../../platform/iso-time.ts";
 import { type Kind, post, textOf, withoutLinks } from "./kind.ts";
 
 /** As a Prometheus does it: an alert is sent each minute, and ends by itself when it is not sent for four. */

@@ -1,6 +1,6 @@
 import type { Message } from "../plan/message.ts";
 import { capText } from "../../../kernel/text/escape.ts";
-import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { isoTime } from "../../../platform/iso-time.ts";
 import { type Kind, post, textOf, withoutLinks } from "./kind.ts";
 
 const LONGEST_SUMMARY = 1_024;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Message } from "../plan/message.ts";
-import { isoTime } from "../../../kernel/time/civil-day.ts";
+import { isoTime } from "../../../platform/iso-time.ts";
 import { type Kind, post, textOf } from "./kind.ts";
 
 /** Changes only where a reader would break. Its schema is `config/notification.schema.json`. */
