@@ -1,4 +1,4 @@
-import { FORETELLERS } from "./features/foretellers.ts";
+import { FORECASTS } from "./features/forecasts.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { PAUSES } from "../features/hints/pauses.ts";
 import { allUsed, quotaNotes, quotasIn } from "../features/quota/quota.ts";
@@ -104,7 +104,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
       handover?.told();
     },
     before: rememberedIn(kept),
-    foretellers: FORETELLERS,
+    forecasts: FORECASTS,
     maySend: () => reign?.maySend() !== false,
   });
   // What the last poll led to may still be told.

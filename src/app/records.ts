@@ -1,5 +1,5 @@
-import { tellersOf } from "./features/tellers.ts";
-import { FOLLOWERS } from "./features/followers.ts";
+import { pollLogsOf } from "./features/recording.ts";
+import { FOLLOWERS } from "./features/recording.ts";
 import { spentBy } from "../features/quota/cost.ts";
 import { usedUpWords } from "../features/history/credit-sentence.ts";
 import { quotaStanding } from "../features/quota/standing.ts";
@@ -206,7 +206,7 @@ export class Records {
     const { clock, log, store, notifier } = this.#parts;
     return [
       recorderOf(history, FOLLOWERS),
-      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget), tellersOf()),
+      new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget), pollLogsOf()),
       ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history, spentBy)]),
     ];

@@ -3,8 +3,8 @@
  * V8's heap snapshot has, with whatever a part of it keeps alive. A process of its own: the heap of a test has more.
  */
 
-import { tellersOf } from "../../src/app/features/tellers.ts";
-import { FOLLOWERS } from "../../src/app/features/followers.ts";
+import { pollLogsOf } from "../../src/app/features/recording.ts";
+import { FOLLOWERS } from "../../src/app/features/recording.ts";
 import { setFlagsFromString, getHeapSnapshot } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { LogRecorder } from "../../src/features/log/logger.ts";
@@ -75,7 +75,7 @@ function life(): unknown {
   const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
   const record = new UpstreamRecord(history, [
     recorderOf(history, FOLLOWERS),
-    new LogRecorder(log, upstream.name, clock, undefined, tellersOf()),
+    new LogRecorder(log, upstream.name, clock, undefined, pollLogsOf()),
     new StateRecorder(upstream.name, history, buffer, clock),
   ]);
   for (let turn = 0; turn < TURNS; turn += 1) {

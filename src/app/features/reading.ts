@@ -6,9 +6,5 @@ import type { BodyReading } from "../../transport/body-reader.ts";
 const READINGS: readonly ((upstream: Partial<Upstream>) => BodyReading | undefined)[] = [streamReading];
 
 export function bodyReadingOf(upstream: Partial<Upstream>): BodyReading | undefined {
-  for (const of of READINGS) {
-    const reading = of(upstream);
-    if (reading !== undefined) return reading;
-  }
-  return undefined;
+  return READINGS.map((readingOf) => readingOf(upstream)).find((reading) => reading !== undefined);
 }

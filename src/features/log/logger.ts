@@ -52,7 +52,7 @@ function lostNotice(lines: number): string {
 const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 
 /** Tells what a feature has to say of each poll of one upstream. */
-export type Teller = (poll: Poll, log: Pick<Log, "info" | "warn">) => void;
+export type PollLog = (poll: Poll, log: Pick<Log, "info" | "warn">) => void;
 
 /** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
 export class LogRecorder implements Recorder {
@@ -65,7 +65,7 @@ export class LogRecorder implements Recorder {
   #skippedSlots = 0;
   #startsInARow = 0;
   #wasPolled = false;
-  readonly #tellers: readonly Teller[];
+  readonly #pollLogs: readonly PollLog[];
   readonly #bounded: Pick<Log, "info" | "warn"> = {
     info: (fields, message) => this.#write("info", fields, message),
     warn: (fields, message) => this.#write("warn", fields, message),
@@ -80,13 +80,13 @@ export class LogRecorder implements Recorder {
     upstream: string,
     clock: Pick<Clock, "now">,
     usedUp: (budget: string | undefined) => string | undefined = () => undefined,
-    tellers: readonly Teller[] = [],
+    pollLogs: readonly PollLog[] = [],
   ) {
     this.#log = log;
     this.#upstream = upstream;
     this.#clock = clock;
     this.#usedUp = usedUp;
-    this.#tellers = tellers;
+    this.#pollLogs = pollLogs;
   }
 
   record(event: PollEvent): void {
@@ -141,7 +141,7 @@ export class LogRecorder implements Recorder {
 
   #polled(poll: Poll): void {
     this.#wasPolled = true;
-    for (const tell of this.#tellers) tell(poll, this.#bounded);
+    for (const tell of this.#pollLogs) tell(poll, this.#bounded);
   }
 
   #judged(poll: Poll): void {

@@ -113,12 +113,12 @@ const NOT_LEADING: Delivery = {
 };
 
 /** What one upstream is to be warned of, by what is remembered of its answers. */
-export type Foreteller = (history: History) => Omit<Condition, "upstream"> | undefined;
+export type Forecast = (history: History) => Omit<Condition, "upstream"> | undefined;
 
 export type NotifyParts = TransportParts & {
   readonly keep: (note: Note) => void;
   readonly before: Remembered;
-  readonly foretellers: readonly Foreteller[];
+  readonly forecasts: readonly Forecast[];
   /** Where several processes share the receivers, only the one that leads may send. */
   readonly maySend: () => boolean;
   readonly onBug: (error: unknown) => void;
@@ -209,8 +209,8 @@ export class AppNotify {
       const { name } = upstream;
       const conditions: Condition[] = [];
       const history = sources.polling.recordOf(name)?.history;
-      for (const foretell of this.#parts.foretellers) {
-        const condition = history && foretell(history);
+      for (const forecast of this.#parts.forecasts) {
+        const condition = history && forecast(history);
         if (condition !== undefined) conditions.push({ ...condition, upstream: name });
       }
       for (const { name: of, credit } of (upstream.values && status.facts(name)?.values) ?? []) {

@@ -1,4 +1,4 @@
-import { tellersOf } from "../../../src/app/features/tellers.ts";
+import { pollLogsOf } from "../../../src/app/features/recording.ts";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
 import { LOG_BYTES_A_MINUTE } from "../../../src/kernel/exchange/bounds.ts";
@@ -85,7 +85,7 @@ test("a terminal is sent no control characters, and no colours where they are no
 
 test("a change of state tells from what to what, why, and by which poll", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const poll = samplePoll({
     id: "poll-7",
     outcome: { kind: "failed", reason: "server_error" },
@@ -117,7 +117,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
 
 test("recovery is news, but no warning", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const poll = samplePoll();
   recordPoll(recorder, poll);
   recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0, poll });
@@ -126,7 +126,7 @@ test("recovery is news, but no warning", () => {
 
 test("a state that is unknown for want of polls is not blamed on the last one", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const poll = samplePoll();
   recordPoll(recorder, poll);
   recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0, poll });
@@ -137,7 +137,7 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
 
 test("a value that cannot be read three times in a row is told once, and once that it can be read again", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const seen = samplePoll({ said: { values: { values: [{ name: "credit", value: 7 }], unreadable: [] } } });
   const unseen = samplePoll({
     said: { values: { values: [], unreadable: [{ name: "credit", found: undefined }] } },
@@ -166,7 +166,7 @@ test("slots that are skipped for want of quota or money are told with what is us
 
 test("an answer that cost more than at_most is told, as no spend can keep that", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const cost = { currency: "EUR", units: 2_000_000, reserved: 2_000_000 };
   recordPoll(recorder, samplePoll({ said: { cost } }));
   expect(told()).toEqual([]);
@@ -198,7 +198,7 @@ test("single polls are told only to who asks for details", () => {
 
 test("headers, excerpts and reason phrases of an answer reach no log, and a wild detail is tamed", () => {
   const { log, lines } = listen("debug");
-  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, tellersOf());
+  const recorder = new LogRecorder(log, "email", new VirtualClock(), undefined, pollLogsOf());
   const secret = "test-key-in-an-answer";
   const poll = samplePoll({
     outcome: { kind: "failed", reason: "invalid_body" },
@@ -221,7 +221,9 @@ function linesOf(happenings: (recorder: LogRecorder) => void): string[] {
     (fields: object, msg: string): void =>
       void said.push(`${level} ${msg} ${JSON.stringify(fields)}`);
   const log: Log = { debug: () => {}, info: hear("info"), warn: hear("warn"), error: hear("error") };
-  happenings(new LogRecorder({ ...log, level: "info" }, "email", new VirtualClock(), undefined, tellersOf()));
+  happenings(
+    new LogRecorder({ ...log, level: "info" }, "email", new VirtualClock(), undefined, pollLogsOf()),
+  );
   return said;
 }
 

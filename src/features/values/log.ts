@@ -5,7 +5,7 @@ import { VALUES } from "./values.ts";
 const UNREADABLE_IS_TOLD_AFTER = 3;
 
 /** One answer without a value may be of a server that lags behind: the log hears of three in a row. */
-export function valueTeller(): (poll: Pick<Poll, "said">, log: Pick<Log, "info" | "warn">) => void {
+export function valueLog(): (poll: Pick<Poll, "said">, log: Pick<Log, "info" | "warn">) => void {
   /** By name, in how many answers in a row. */
   const unreadableFor = new Map<string, number>();
   return ({ said }, log) => {

@@ -4,7 +4,7 @@ import { COST } from "../quota/cost.ts";
 import { formatMoney } from "./price.ts";
 
 /** The promise of a spend is as good as `at_most` of its prices. */
-export function tellCharge({ id, said }: Pick<Poll, "id" | "said">, log: Pick<Log, "warn">): void {
+export function logCharge({ id, said }: Pick<Poll, "id" | "said">, log: Pick<Log, "warn">): void {
   const cost = COST.of(said);
   if (cost === undefined || cost.units <= cost.reserved) return;
   const [charged, atMost] = [cost.units, cost.reserved].map(formatMoney);

@@ -5,7 +5,7 @@ import { isoTime } from "../../platform/iso-time.ts";
 import { ANNOUNCEMENT, type Announcement } from "./announcement.ts";
 
 /** The log hears of it once, and again when it changes. */
-export function announcementTeller(): (poll: Pick<Poll, "said" | "outcome">, log: Pick<Log, "warn">) => void {
+export function announcementLog(): (poll: Pick<Poll, "said" | "outcome">, log: Pick<Log, "warn">) => void {
   let told = "";
   return ({ said, outcome }, log) => {
     const announcement = ANNOUNCEMENT.of(said);
