@@ -21,52 +21,32 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   exposition: [["."]],
   transport: [["dns", "secrets"], ["."]],
   config: [["read"], ["keys"], ["schema"], ["check"], ["web"], ["."]],
-  http: [["guards"], ["routes"], ["server"]],
+  http: [["guards", "markup"], ["routes"], ["server"]],
 };
 
 /** A floor that knows another one. */
 const FLOORS_BELOW: Readonly<Record<string, readonly string[]>> = { config: ["proof"] };
 
-/** What a feature cannot be without. Whoever is on no right side can be taken away. */
+/** What a feature cannot be without. `npm run without` tells who can be taken away. */
 const FEATURES: Readonly<Record<string, readonly string[]>> = {
-  announcements: ["history"],
-  auth: ["hints"],
-  badges: ["history", "page", "status"],
+  announcements: [],
+  auth: [],
+  badges: ["history"],
   expect: [],
-  fleet: ["state", "history"],
+  fleet: [],
   hints: [],
   history: [],
   log: [],
-  money: ["quota"],
   notify: ["history", "status"],
   page: ["history", "status"],
-  quota: ["hints", "history", "state"],
+  quota: ["history"],
   refusals: ["hints"],
-  report: ["status", "history", "state", "page"],
+  report: ["history", "state"],
   state: ["history"],
   status: ["history"],
   streams: [],
   values: ["history"],
 };
-
-/** Arrows that are still to go, from a room to what it may not know. None is added. */
-const STILL: readonly (readonly [from: string, to: string])[] = [
-  ["features/auth", "app"],
-  ["features/auth", "features/status"],
-  ["features/fleet", "app"],
-  ["features/fleet", "features/status"],
-  ["features/hints", "features/refusals"],
-  ["features/money", "features/values"],
-  ["features/notify", "app"],
-  ["features/notify", "features/hints"],
-  ["features/page", "features/announcements"],
-  ["features/quota", "features/money"],
-  ["features/report", "features/money"],
-  ["features/status", "features/announcements"],
-  ["features/status", "features/hints"],
-  ["features/status", "features/quota"],
-  ["features/status", "features/values"],
-];
 
 const IMPURE_GLOBALS: readonly string[] = [
   "Date",
@@ -89,7 +69,6 @@ const PURE: readonly string[] = [
   "features/fleet/lead",
   "features/hints",
   "features/history",
-  "features/money",
   "features/notify/plan",
   "features/quota",
   "features/refusals",
@@ -115,18 +94,11 @@ function* roomsOf(levels: readonly (readonly string[])[]): Generator<readonly [s
   }
 }
 
-const stillFrom = (room: string): readonly string[] =>
-  STILL.filter(([from]) => from === room).map(([, to]) => `!**/${to}/**`);
-
 function kernelRoom(room: string, below: readonly string[]): Override {
   const allowed = ["./*.ts", ...below.map((other) => `../${other}/*.ts`)].map((path) => `!${path}`);
   return {
     files: [`src/kernel/${room}/**`],
-    rules: noImports("the kernel imports nothing but its own rooms below.", [
-      "*",
-      ...allowed,
-      ...stillFrom(`kernel/${room}`),
-    ]),
+    rules: noImports("the kernel imports nothing but its own rooms below.", ["*", ...allowed]),
   };
 }
 
@@ -144,20 +116,16 @@ function floorRoom(floor: string, room: string, below: readonly string[]): Overr
     rules: noImports("a floor imports the kernel, platform, itself and its rooms below.", [
       ".*/**",
       ...allowed.map((path) => `!${path}`),
-      ...stillFrom(isGround ? floor : `${floor}/${room}`),
     ]),
   };
 }
 
 function featureFolder(feature: string, known: readonly string[]): Override {
-  const still = new Set(STILL.filter(([from]) => from === `features/${feature}`).map(([, to]) => to));
   const strangers = Object.keys(FEATURES).filter((other) => other !== feature && !known.includes(other));
-  const floors = ["app", "commands", "simulator"].filter((floor) => !still.has(floor));
-  const features = strangers.filter((other) => !still.has(`features/${other}`));
   return {
     files: [`src/features/${feature}/**`],
     rules: noImports("a feature imports what it cannot be without, and the floors below.", [
-      ...[...floors, ...features].map((folder) => `**/${folder}/**`),
+      ...["app", "commands", "simulator", ...strangers].map((folder) => `**/${folder}/**`),
       "**/main.ts",
     ]),
   };

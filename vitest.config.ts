@@ -6,6 +6,16 @@ import { UNDICI_CLIENT } from "./tools/package/bundle.ts";
 /** What `npm test` has no time for: whole fleets, builds, a browser, a Prometheus, minutes of the real clock. */
 const LONG = "test/**/*.long.test.ts";
 const E2E = "test/e2e/**";
+/** Of random worlds, which the long run tries many of. */
+const WORLDS = [
+  "test/features/fleet/lead/takeover.test.ts",
+  "test/features/history/kept-values.test.ts",
+  "test/features/notify/receiver.test.ts",
+  "test/features/quota/reservation.test.ts",
+  "test/kernel/budget/vantages.test.ts",
+  "test/kernel/schedule/{cron-expression,time-zones}.test.ts",
+  "test/simulation/simulation.test.ts",
+];
 
 /**
  * The quick tests start the program as it is shipped, in half the time that the sources take; the long ones start the
@@ -47,6 +57,7 @@ const config: ViteUserConfig = defineConfig({
         test: { name: "unit", isolate: false, include: ["test/**/*.test.ts"], exclude: [E2E, LONG] },
       },
       { extends: true, test: { name: "unit-long", include: [LONG], exclude: [E2E] } },
+      { extends: true, test: { name: "worlds-long", include: WORLDS, env: { WORLDS_TIMES: "10" } } },
       {
         extends: true,
         // The transport once more, with what the bundle has of undici: faults.test.ts needs its errors, which are not exported.

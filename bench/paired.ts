@@ -3,17 +3,19 @@
  * that commit ships, and they run in turns, so that what slowed both is divided away. One is
  * what is checked out, or that of `--of`; the other is the one of `bench/baseline`, or of `--against`. `--against HEAD`
  * tells how far this machine is from saying 1 of two that are equal. `--over http`, `--rate 100` and `--pairs 6` measure a
- * part.
+ * part. `--fleet` measures what is checked out as the leader of a fleet, next to itself alone.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { certificates } from "../test/support/certificates.ts";
+import { RedisServer } from "../test/support/processes/redis-server.ts";
 import { findProgram } from "../tools/stack/find-program.ts";
 import { baselineOf } from "./programs/baseline.ts";
 import { startNginx, type Nginx } from "./programs/nginx.ts";
 import { Pacewatch } from "./programs/pacewatch.ts";
+import type { Asks } from "./programs/pacewatch-config.ts";
 import { cpuNs, rssBytes } from "./programs/process-usage.ts";
 import { shippedAt, shippedHere } from "./programs/shipped-commit.ts";
 import { medianInterval, pairedRatios, summaryOf } from "./report/statistics.ts";
@@ -27,7 +29,8 @@ const LOADS: Readonly<Record<string, Load>> = {
   100: { upstreams: 300, every: "3s", windowS: 14 },
   1000: { upstreams: 1_000, every: "1s", windowS: 8 },
 };
-const WARM_UP_S = 10;
+/** By polls, as whoever begins to poll later is compiled later. */
+const WARM_UP_S = 12;
 const SCRAPE_WITHIN_S = 5;
 
 const { values } = parseArgs({
@@ -37,6 +40,7 @@ const { values } = parseArgs({
     rate: { type: "string", multiple: true, default: Object.keys(LOADS) },
     over: { type: "string", multiple: true, default: ["http", "https"] },
     pairs: { type: "string", default: "6" },
+    fleet: { type: "boolean", default: false },
   },
 });
 const loads = values.rate.map((rate) => {
@@ -53,9 +57,14 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 const nginxPath = findProgram("nginx");
 if (nginxPath === undefined) throw new Error("nginx must be on the PATH (apt-get install nginx-light)");
 
-const against = values.against ?? (await baselineOf(HERE));
-const here = await (values.of === undefined ? shippedHere() : shippedAt(values.of));
-const there = await shippedAt(against);
+type Side = { readonly root: string; readonly asks?: Asks };
+
+const root = await (values.of === undefined ? shippedHere() : shippedAt(values.of));
+await using redis = values.fleet ? await RedisServer.start() : undefined;
+const lock = { redis: { url: `redis://127.0.0.1:${redis?.port}` } };
+const here: Side = redis === undefined ? { root } : { root, asks: { root: { fleet: { lock, name: "a" } } } };
+const against = values.fleet ? "itself alone" : (values.against ?? (await baselineOf(HERE)));
+const there: Side = { root: values.fleet ? root : await shippedAt(against) };
 const { server, ca } = certificates();
 await using nginx = await startNginx(nginxPath, server);
 for (const load of loads) for (const over of overs) await compare(over, load);
@@ -71,7 +80,7 @@ async function compare(over: Over, load: Load & { readonly rate: string }): Prom
     }
     console.log(`pair ${pair + 1}: here ${shown(ours.at(-1))}, there ${shown(theirs.at(-1))}`);
   }
-  console.log(`${over}, ${load.rate} polls a second, here to ${against.slice(0, 8)}:`);
+  console.log(`${over}, ${load.rate} polls a second, here to ${against.slice(0, 12)}:`);
   for (const [what, unit] of [
     ["pollUs", "µs of CPU a poll"],
     ["rssMb", "MB"],
@@ -92,19 +101,25 @@ function shown(spent: Spent | undefined): string {
 }
 
 /** Fresh connections, by the upstream's own count of requests; scraped once before the window and once in it. */
-async function spentBy(root: string, upstream: Nginx, over: Over, load: Load): Promise<Spent> {
-  const url = over === "http" ? upstream.httpUrl : upstream.httpsUrl;
+async function spentBy({ root, asks = {} }: Side, upstream: Nginx, over: Over, load: Load): Promise<Spent> {
   await using pacewatch = await Pacewatch.start(
     {
       upstreams: load.upstreams,
       schedule: { every: load.every },
-      baseUrl: () => url,
+      baseUrl: (number) => upstream.url(over, number),
       connection: "fresh",
       caFile: ca.certFile,
+      asks,
     },
     { root },
   );
-  await sleep(WARM_UP_S * 1_000);
+  const perSecond = load.upstreams / Number.parseInt(load.every, 10);
+  const begun = await upstream.requests();
+  // A machine that is too slow for them all must not wait for ever.
+  for (let second = 0; second < 3 * WARM_UP_S; second += 1) {
+    await sleep(1_000);
+    if ((await upstream.requests()) - begun >= WARM_UP_S * perSecond) break;
+  }
   await scrapeIfItCan(pacewatch);
   const before = await upstream.requests();
   const beforeNs = await cpuNs(pacewatch.pid);
@@ -117,7 +132,7 @@ async function spentBy(root: string, upstream: Nginx, over: Over, load: Load): P
   const spentNs = (await cpuNs(pacewatch.pid)) - beforeNs;
   const polls = (await upstream.requests()) - before;
   await scrape;
-  const carried = polls / load.windowS / (load.upstreams / Number.parseInt(load.every, 10));
+  const carried = polls / load.windowS / perSecond;
   if (carried < 0.95)
     console.log(`only ${(carried * 100).toFixed(0)} % of the polls were made: too busy a machine`);
   return { pollUs: spentNs / 1_000 / polls, rssMb: summaryOf(rss).median / 1e6 };

@@ -1,7 +1,7 @@
 /**
  * What Pacewatch costs and how true it measures, next to blackbox_exporter on the same machine: `npm run bench`.
- * With `--quick` only what the goals need, with `--only peers` one part. With `--write` the newest run of each part goes
- * into docs/performance.md, and the table of `peers` into the README.
+ * With `--quick` only what the goals need, with `--only latency` one part. With `--write` the newest run of each part goes
+ * into bench/README.md, the plots and the table next to peers into docs/performance.md, and that into the README too.
  */
 
 import { parseArgs } from "node:util";
@@ -34,7 +34,8 @@ const figures =
 const PARTS: Readonly<Record<string, (stage: Stage) => Promise<Measured>>> = {
   cpu: figures(measureCpu),
   floor: figures(measureFloor),
-  peers: figures(measurePeers),
+  "peers-http": figures((stage) => measurePeers(stage, "http")),
+  "peers-https": figures((stage) => measurePeers(stage, "https")),
   latency: figures(measureLatency),
   memory: figures(measureMemory),
   "start-up": figures(measureStartUp),

@@ -22,7 +22,7 @@ if (major < 24) {
 
 const { enableCompileCache } = await import("node:module");
 const { setFlagsFromString } = await import("node:v8");
-// Each flag is measured in docs/performance.md, in this order:
+// Each flag is measured in bench/README.md, in this order:
 // - The HTTP parser is WebAssembly. Optimizing it takes 10 MB for good, and gains nothing. Two flags, because what one flag
 //   implies (--liftoff-only) is worked out only for those of the command line.
 // - At the rates of a daemon, V8's compiler in the middle (Maglev) takes more CPU and memory than its code saves. What it
@@ -41,5 +41,8 @@ setFlagsFromString("--heap-growing-percent=50");
 // written, as in a read-only image, it is only read.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
 // The build writes this name: sources need no map.
-if (typeof PACEWATCH_COMMIT === "string") process.setSourceMapsEnabled(true);
+if (typeof PACEWATCH_COMMIT === "string") {
+  const { nameSourcesInStackTraces } = await import("../src/platform/stack-traces.ts");
+  nameSourcesInStackTraces();
+}
 await import("../src/main.ts");

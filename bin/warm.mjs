@@ -9,7 +9,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const GIVE_UP_AFTER_MS = 60_000;
-/** So many that /metrics is written by a thread of its own. Nothing listens at their address. */
+/**
+ * So many that the daemon writes the cache as soon as it listens, so that what is in it depends on no timing. Nothing
+ * listens at their address.
+ */
 const UPSTREAMS = 60;
 
 /** "test-password", as bcrypt writes it. */

@@ -116,14 +116,19 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     )
     .addOption(jsonOption())
     .option("--no-secrets", "read no key and no file that it names; a variable for them need not be set")
-    .action(async (files: string[], options: Said<CheckOptions>) => {
+    .action(async (files: string[], options: Said<CheckOptions>, command: Command) => {
       const { check } = await import("./commands/check.ts");
-      const [config = options.config, ...others] = files;
+      const isNamed = command.getOptionValueSource("config") === "cli";
+      const [config = options.config, ...others] = isNamed ? [options.config, ...files] : files;
       exit(await check({ ...withIo({ ...options, config }), others }));
     });
   configured("probe [names...]", "poll once, now: all upstreams, or those named")
     .addOption(jsonOption())
-    .option("--force", "poll even where the budget's share is over 50%", false)
+    .option(
+      "--force",
+      "poll even where the budget's share is over 50%, or the upstream asked for a pause",
+      false,
+    )
     .action(async (names: string[], options: Said<ProbeCommand>) => {
       const { probe } = await import("./commands/probe.ts");
       exit(await probe({ ...withIo(options), names }));
@@ -139,7 +144,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   for (const add of COMMANDS) add({ configured, withIo, exit, refuse });
   configured("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(runbooksOption())
-    .option("--status-page <url>", "where the alerts link to; their runbooks are there too")
+    .option("--status-page <url>", "where the alerts link to, with their runbooks, if not to web.page_url")
     .addOption(pairsOption("severity", "page=critical,ticket=warning", "what they are called here"))
     .addOption(pairsOption("label", "name=value", "a label of every alert"))
     .addOption(pairsOption("for", "alert=2m", "how long it must hold before it fires"))
@@ -150,7 +155,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     });
   configured("dashboard", "print the Grafana dashboard")
     .addOption(runbooksOption())
-    .option("--status-page <url>", "where the panels link to")
+    .option("--status-page <url>", "where the panels link to, if not to web.page_url")
     .action(async (options: ConfigOption & LinkOptions) => {
       const { dashboard } = await import("./commands/dashboard.ts");
       exit(await dashboard(withIo(options)));
@@ -193,7 +198,10 @@ function withIo<Options extends ConfigOption>(options: Options): Options & Io {
 }
 
 function runbooksOption(): Option {
-  return new Option("--runbooks <url>", "where the runbooks are, if not at Pacewatch itself");
+  return new Option(
+    "--runbooks <url>",
+    "a folder with PacewatchDown.md and so on, if the runbooks are not read at Pacewatch itself",
+  );
 }
 
 /** May be given several times, and have several. */

@@ -8,7 +8,7 @@ import { PHASES } from "../src/kernel/exchange/exchange.ts";
 import { BURN_WINDOWS } from "../src/features/history/credit.ts";
 import { CODE_LABELS } from "../src/kernel/metrics/accounts.ts";
 import { HEALTH_STATES } from "../src/kernel/poll/health.ts";
-import { METRICS } from "../src/app/features/metrics.ts";
+import { METRICS } from "../src/app/features/shown.ts";
 import type { Description } from "../src/kernel/metrics/family.ts";
 import { renderProtobuf } from "../test/support/metrics/render.ts";
 import { fullMetricsSnapshot } from "../test/support/samples.ts";
@@ -139,7 +139,7 @@ export function metricsPage(): string {
   });
   return `# Metrics
 
-<!-- Written by \`node tools/docs-metrics.ts\` from what src/app/features/metrics.ts lists: change it there. -->
+<!-- Written by \`node tools/docs-metrics.ts\` from what src/app/features/shown.ts lists: change it there. -->
 
 What \`GET /metrics\` shows. Each upstream is read in one go, so for every upstream, at every scrape,
 \`slots = polls + in flight + skipped\`, and the reasons of an outcome add up to it:

@@ -63,7 +63,8 @@ async function happenAll(accidents: readonly Accident[], hasSentinel: boolean): 
     const fromWallMs = Date.now();
     const wait = new CpuWait(pidsOf(fleet));
     say(`${name}: ${what}`);
-    await happen(fleet, await fleet.led());
+    const fault = await happen(fleet, await fleet.led());
+    if (typeof fault === "string") late.push(`${name}: ${fault}`);
     const overMs = monotonicMs();
     await fleet.led();
     await fleet.allPolled();

@@ -1,5 +1,5 @@
 /**
- * How much code there is: `npm run size`. Lines of .ts, .lua and .css without blanks and comments, of `src` by room, and
+ * How much code there is: `npm run size`. Lines of .ts and .css without blanks and comments, of `src` by room, and
  * of `test`; and as they stand, how long the way of a poll is. With `--against REV` also how many more or fewer than there.
  */
 
@@ -17,7 +17,6 @@ const FOLDERS = ["src", "test"];
 const COMMENTS: Readonly<Record<string, { readonly line?: string; readonly hasBlocks: boolean }>> = {
   ".ts": { line: "//", hasBlocks: true },
   ".css": { hasBlocks: true },
-  ".lua": { line: "--", hasBlocks: false },
 };
 
 /** 0 of a file that is no code. */

@@ -17,6 +17,8 @@ const VISIT_EVERY_MS = 2_500;
 const RELOAD_EVERY_MS = 20_000;
 const MOST_TOLD = 20;
 
+// The program that it watches ends with it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main();
 
 async function main(): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * Whether a feature can be taken away: `npm run without`. For each folder of `src/features` that no other feature needs,
+ * Whether a feature can be taken away: `npm run without`. For each folder of `src/features` that is no base,
  * `src` and those tests of the kernel that need no feature are checked in a copy that has neither the folder nor its lines in the lists of
  * `src/app/features`. `npm run without -- values` does it for one.
  */
@@ -25,7 +25,7 @@ const LISTS = "src/app/features/*.ts";
 const WITH_FEATURES = /"[./]+(?:src\/(?:features|app)\/|support\/(?:samples|judged)\.ts)/;
 
 /** The list without the imports from a folder, and without the lines that name what they brought. */
-export function withoutFeature(list: string, feature: string): string {
+function withoutFeature(list: string, feature: string): string {
   const gone = new Set<string>();
   const rest = list.replaceAll(
     /^import (?:type )?([^;]*?) from "([^"]+)";\n/gm,
@@ -37,19 +37,16 @@ export function withoutFeature(list: string, feature: string): string {
   );
   if (gone.size === 0) return list;
   const named = new RegExp(`(?<!\\w|(?<!\\.)\\.)(?:${[...gone].join("|")})(?!\\w)`);
-  const lines = rest.split("\n").map((line) => (named.test(line) ? withoutNamed(line, gone) : line));
+  const lines = rest.split("\n").map((line) => (named.test(line) ? withoutNamed(line, named) : line));
   return lines.filter((line) => line !== undefined).join("\n");
 }
 
-/** A list in one line loses an item; any other line goes. */
-function withoutNamed(line: string, gone: ReadonlySet<string>): string | undefined {
-  const [, before, items, after] = /^(.*\[)(\w.*)(\];?)$/.exec(line) ?? [];
-  if (before === undefined || items === undefined) return undefined;
-  const isKept = (item: string): boolean => !gone.has(/^\w+/.exec(item)?.[0] ?? "");
-  return `${before}${items
-    .split(/, (?![^(]*\))/)
-    .filter(isKept)
-    .join(", ")}${after}`;
+/** A list in one line loses items; any other line goes. */
+function withoutNamed(line: string, named: RegExp): string | undefined {
+  const [, before, items, after] = /^(.*(?:=>?|return) \[)(.+)(\];?)$/.exec(line) ?? [];
+  if (before === undefined || items === undefined || named.test(before)) return undefined;
+  const kept = items.split(/, (?![^(]*\))/).filter((item) => !named.test(item));
+  return `${before}${kept.join(", ")}${after}`;
 }
 
 /** Of each feature the others that it imports, types too. */
@@ -65,6 +62,15 @@ function arrowsBetween(root: string): ReadonlyMap<string, ReadonlySet<string>> {
       return [feature, new Set(others)] as const;
     }),
   );
+}
+
+/** The process is made of these, and not only of lists: the log, what is shown, kept, and counted with the leases. */
+function namedOutsideOfLists(root: string): readonly string[] {
+  const files = globSync(["src/app/*.ts", "src/commands/**/*.ts", "src/main.ts"], { cwd: root });
+  return files.flatMap((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    return [...text.matchAll(/\/features\/([a-z]+)\//g)].map(([, feature = ""]) => feature);
+  });
 }
 
 /** What the compiler says of the tree without it. */
@@ -102,7 +108,10 @@ export function faultsWithout(feature: string): readonly string[] {
 
 if (import.meta.main) {
   const arrows = arrowsBetween(ROOT);
-  const bases = new Set([...arrows.values()].flatMap((others) => [...others]));
+  const bases = new Set([
+    ...[...arrows.values()].flatMap((others) => [...others]),
+    ...namedOutsideOfLists(ROOT),
+  ]);
   const asked = process.argv.slice(2);
   const wanted = asked.length > 0 ? asked : [...arrows.keys()].filter((feature) => !bases.has(feature));
   for (const [feature, others] of arrows)

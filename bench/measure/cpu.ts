@@ -1,5 +1,6 @@
 import { ratioOf, type Figure } from "../report/figure.ts";
 import type { Fleet } from "../programs/pacewatch-config.ts";
+import type { Scheme } from "../programs/nginx-config.ts";
 import type { Stage } from "../stage.ts";
 import { blackboxSpends, pacewatchSpends, usPerPoll, type Spent } from "./window.ts";
 
@@ -52,10 +53,11 @@ async function measure(
 
 async function oneRound(stage: Stage, perSecond: number, when: string): Promise<Round> {
   const { nginx, caFile } = stage;
-  const ours = async (baseUrl: string, connection: Fleet["connection"]): Promise<number> => {
+  const ours = async (scheme: Scheme, connection: Fleet["connection"]): Promise<number> => {
     const schedule = { every: "1s" };
-    const fleet = { upstreams: perSecond, schedule, baseUrl: () => baseUrl, connection, caFile };
-    const what = `Pacewatch, ${baseUrl.split(":")[0]}, ${connection}`;
+    const baseUrl = (number: number): string => nginx.url(scheme, number);
+    const fleet = { upstreams: perSecond, schedule, baseUrl, connection, caFile };
+    const what = `Pacewatch, ${scheme}, ${connection}`;
     stage.progress(`CPU ${when}: ${what}`);
     return costOf(
       await pacewatchSpends(fleet, stage, perSecond === PER_SECOND ? "scraped" : { afterS: FIRST_LOOK_S }),
@@ -64,18 +66,18 @@ async function oneRound(stage: Stage, perSecond: number, when: string): Promise<
       stage.note,
     );
   };
-  const theirs = async (target: string): Promise<number> => {
-    const what = `blackbox_exporter, ${target.split(":")[0]}`;
+  const theirs = async (scheme: Scheme): Promise<number> => {
+    const what = `blackbox_exporter, ${scheme}`;
     stage.progress(`CPU ${when}: ${what}`);
     const manner = perSecond === TOO_MANY ? { atOnce: AT_ONCE } : { perSecond };
-    return costOf(await blackboxSpends(stage, target, manner), what, perSecond, stage.note);
+    return costOf(await blackboxSpends(stage, nginx.url(scheme), manner), what, perSecond, stage.note);
   };
   return {
-    "http-fresh": await ours(nginx.httpUrl, "fresh"),
-    http: await theirs(nginx.httpUrl),
-    "https-fresh": await ours(nginx.httpsUrl, "fresh"),
-    https: await theirs(nginx.httpsUrl),
-    "https-reused": await ours(nginx.httpsUrl, "reuse"),
+    "http-fresh": await ours("http", "fresh"),
+    http: await theirs("http"),
+    "https-fresh": await ours("https", "fresh"),
+    https: await theirs("https"),
+    "https-reused": await ours("https", "reuse"),
   };
 }
 

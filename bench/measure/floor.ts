@@ -129,11 +129,10 @@ export async function startPacewatch(
   others: () => Promise<number> = async () => 0,
 ): Promise<Running> {
   const { upstreams, every } = rate;
-  const url = way.scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
   const pacewatch = await Pacewatch.start({
     upstreams,
     schedule: { every },
-    baseUrl: () => url,
+    baseUrl: (number) => nginx.url(way.scheme, number),
     connection: way.connection,
     caFile,
   });
@@ -151,7 +150,7 @@ export async function startPacewatch(
 
 async function startBare({ nginx, caFile }: Stage, rate: Rate, way: Way): Promise<Running> {
   const { upstreams, perSecond } = rate;
-  const url = way.scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
+  const url = nginx.url(way.scheme);
   const floor = new Child<FloorQuestion, number>("floor-main.ts");
   // One question at a time: both sides want to know.
   let answer: Promise<number> = Promise.resolve(0);
@@ -169,7 +168,8 @@ async function startBare({ nginx, caFile }: Stage, rate: Rate, way: Way): Promis
 async function idle({ nginx, progress }: Stage): Promise<Figure> {
   progress(`two upstreams every 15s, for ${IDLE_S} s`);
   const schedule = { every: "15s" };
-  const fleet = { upstreams: 2, schedule, baseUrl: () => nginx.httpUrl, connection: "fresh" } as const;
+  const baseUrl = (number: number): string => nginx.url("http", number);
+  const fleet = { upstreams: 2, schedule, baseUrl, connection: "fresh" } as const;
   await using pacewatch = await Pacewatch.start(fleet);
   await pacewatch.scrape();
   await sleep(IDLE_S * 1_000);

@@ -44,7 +44,7 @@ async function pointOf(stage: Stage, upstreams: number, everyS: number): Promise
   await using pacewatch = await Pacewatch.start({
     upstreams,
     schedule: { every: `${everyS}s` },
-    baseUrl: () => nginx.httpUrl,
+    baseUrl: (number) => nginx.url("http", number),
     connection: "fresh",
   });
   // The first look at everyone comes at once, whatever the rate.

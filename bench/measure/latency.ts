@@ -92,7 +92,7 @@ async function pacewatchErrors(
   seconds: number,
   scraper?: Scraper,
 ): Promise<Errors> {
-  const baseUrl = (number: number): string => `${clockUpstream.url}/u${number}`;
+  const baseUrl = (number: number): string => `${clockUpstream.url(number)}/u${number}`;
   await using pacewatch = await Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
   const scrape = (): Promise<unknown> =>
     scraper === "uncompressed" ? pacewatch.scrape() : pacewatch.scrapeAsPrometheus();
@@ -125,7 +125,7 @@ async function pollsOf(pacewatch: Pacewatch, upstream: number): Promise<readonly
 
 async function blackboxErrors(stage: Stage, manner: LoadQuestion["manner"], times = 1): Promise<Errors> {
   const { blackbox, load, clockUpstream, depth } = stage;
-  const path = blackbox.probePath(clockUpstream.url);
+  const path = blackbox.probePath(clockUpstream.url());
   const question = { origin: blackbox.url, path, firstNumber: 0 };
   await load.ask({ ...question, manner: { kind: "rate", perSecond: PER_SECOND, seconds: 1 } });
   await clockUpstream.served();

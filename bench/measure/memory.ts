@@ -107,7 +107,7 @@ async function measureOnce(stage: Stage, before: readonly Size[]): Promise<reado
 
 function startSize(nginx: Stage["nginx"], upstreams: number): Promise<Pacewatch> {
   const schedule = { every: "10s" };
-  const baseUrl = (): string => nginx.httpUrl;
+  const baseUrl = (number: number): string => nginx.url("http", number);
   if (upstreams === 2) return startShipped(nginx);
   return Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
 }

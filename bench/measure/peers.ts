@@ -3,6 +3,7 @@ import { ask } from "../../test/support/http-ask.ts";
 import { findProgram } from "../../tools/stack/find-program.ts";
 import { Child } from "../programs/child.ts";
 import type { LoadAnswer, LoadQuestion } from "../programs/load.ts";
+import type { Scheme } from "../programs/nginx-config.ts";
 import { PEERS, type Peer } from "../programs/peers.ts";
 import { figureOf, ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
@@ -22,11 +23,11 @@ type Prober = {
 };
 
 /** CPU and RSS next to other programs that poll, each alone, in turn. */
-export async function measurePeers(stage: Stage): Promise<readonly Figure[]> {
+export async function measurePeers(stage: Stage, scheme: Scheme): Promise<readonly Figure[]> {
   if (stage.depth.peerRounds === 0) return [];
   const others = [blackbox(stage), ...PEERS.map((peer) => selfScheduled(stage, peer))];
   const figures: Figure[] = [];
-  for (const way of WAYS.filter(({ connection }) => connection === "fresh")) {
+  for (const way of WAYS.filter((each) => each.connection === "fresh" && each.scheme === scheme)) {
     const ours = await used(stage, way, pacewatch(stage));
     figures.push(rssOf(pacewatch(stage), way, ours));
     for (const other of others) {
@@ -87,7 +88,7 @@ function blackbox(stage: Stage): Prober {
     const load = new Child<LoadQuestion, LoadAnswer>("load-main.ts");
     const asked = load.ask({
       origin: stage.blackbox.url,
-      path: stage.blackbox.probePath(urlOf(stage, way)),
+      path: stage.blackbox.probePath(stage.nginx.url(way.scheme)),
       firstNumber: 0,
       manner: { kind: "rate", perSecond: AS_MOST_RUN_IT.perSecond, seconds: LONGER_THAN_ALL_S },
     });
@@ -113,7 +114,7 @@ function selfScheduled(stage: Stage, other: Peer): Prober {
   const start = async (way: Way): Promise<Running> => {
     const { upstreams, every } = AS_MOST_RUN_IT;
     const peer = await other.start(path, {
-      url: urlOf(stage, way),
+      url: (number) => stage.nginx.url(way.scheme, number),
       upstreams,
       every,
       caFile: stage.caFile,
@@ -129,8 +130,4 @@ function selfScheduled(stage: Stage, other: Peer): Prober {
     };
   };
   return { id: program, name, start };
-}
-
-function urlOf({ nginx }: Stage, { scheme }: Way): string {
-  return scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
 }

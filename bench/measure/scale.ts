@@ -15,7 +15,7 @@ const ASKED_EVERY_S = 3;
 export async function measureScale({ nginx, depth, progress }: Stage): Promise<readonly Figure[]> {
   if (!depth.withScale) return [];
   progress(`${UPSTREAMS} upstreams every 10s, for ${SCRAPES * SCRAPE_EVERY_S} s`);
-  const baseUrl = (): string => nginx.httpUrl;
+  const baseUrl = (number: number): string => nginx.url("http", number);
   const schedule = { every: "10s" };
   await using pacewatch = await Pacewatch.start({
     upstreams: UPSTREAMS,

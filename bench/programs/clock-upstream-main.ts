@@ -5,6 +5,7 @@ import type { ClockAnswer, ClockQuestion, Served } from "./clock-upstream.ts";
 /** Bare sockets: the less there is between the kernel and the clock, the truer the clock. */
 
 const WAIT_MS = 5;
+const HOSTS = 50;
 const BODY = JSON.stringify({ resources: [] });
 const ANSWER = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nConnection: close\r\n\r\n${BODY}`,
@@ -12,12 +13,20 @@ const ANSWER = Buffer.from(
 
 let served: Served[] = [];
 
-const server = createServer({ noDelay: true, allowHalfOpen: true }, take);
-await once(server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }), "listening");
-process.on("message", (question: ClockQuestion) => {
+const servers = Array.from({ length: HOSTS }, () =>
+  createServer({ noDelay: true, allowHalfOpen: true }, take).listen({
+    port: 0,
+    host: "127.0.0.1",
+    backlog: 4_096,
+  }),
+);
+await Promise.all(servers.map((server) => once(server, "listening")));
+const ports = servers.map((server) => {
   const address = server.address();
-  const port = address === null || typeof address === "string" ? 0 : address.port;
-  const answer: ClockAnswer = { port, served: question === "served" ? served : [] };
+  return address === null || typeof address === "string" ? 0 : address.port;
+});
+process.on("message", (question: ClockQuestion) => {
+  const answer: ClockAnswer = { ports, served: question === "served" ? served : [] };
   served = [];
   process.send?.(answer);
 });

@@ -10,22 +10,27 @@ export type Served = {
 };
 
 export type ClockQuestion = "where" | "served";
-export type ClockAnswer = { readonly port: number; readonly served: readonly Served[] };
+export type ClockAnswer = { readonly ports: readonly number[]; readonly served: readonly Served[] };
 
 /** An upstream that knows how long it took. */
 export class ClockUpstream implements AsyncDisposable {
   readonly #child: Child<ClockQuestion, ClockAnswer>;
-  readonly url: string;
+  readonly #ports: readonly number[];
 
-  private constructor(child: Child<ClockQuestion, ClockAnswer>, port: number) {
+  private constructor(child: Child<ClockQuestion, ClockAnswer>, ports: readonly number[]) {
     this.#child = child;
-    this.url = `http://127.0.0.1:${port}`;
+    this.#ports = ports;
   }
 
   static async start(): Promise<ClockUpstream> {
     const child = new Child<ClockQuestion, ClockAnswer>("clock-upstream-main.ts");
-    const { port } = await child.ask("where");
-    return new ClockUpstream(child, port);
+    const { ports } = await child.ask("where");
+    return new ClockUpstream(child, ports);
+  }
+
+  /** Where the upstream of this number is: it is so many hosts. */
+  url(upstream = 0): string {
+    return `http://127.0.0.1:${this.#ports[upstream % this.#ports.length]}`;
   }
 
   /** Since it was asked last. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Form } from "../../tools/image-command.ts";
 import { certificates } from "../../test/support/certificates.ts";
 import type { Inside } from "./counting.ts";
-import type { Fleet } from "./pacewatch-config.ts";
+import type { Asks, Fleet } from "./pacewatch-config.ts";
 import { Pacewatch } from "./pacewatch.ts";
 
 /** All of one poll. */
@@ -29,6 +29,11 @@ export type What = {
   readonly root?: string;
   readonly form?: Form;
   readonly isByFunction?: boolean;
+  readonly asks?: Asks;
+  /** Of its answers, beside the usual. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the usual answer. */
+  readonly body?: string;
 };
 
 /** Each is polled once a second. */
@@ -40,7 +45,7 @@ const HEAP_MB = 256;
 
 /** What the daemon makes of each poll, as the image runs it: counts, and no times, so any machine says the same. */
 export async function countedOf(what: What): Promise<Counted> {
-  await using upstream = await startUpstream(what.over);
+  await using upstream = await startUpstream(what);
   const { ca } = certificates();
   const preload = new URL("counting.ts", import.meta.url);
   if (what.isByFunction === true) preload.search = "by-function";
@@ -51,6 +56,7 @@ export async function countedOf(what: What): Promise<Counted> {
       baseUrl: () => upstream.url,
       connection: what.connection,
       caFile: ca.certFile,
+      ...(what.asks === undefined ? {} : { asks: what.asks }),
     },
     {
       ...(what.root === undefined ? {} : { root: what.root }),
@@ -111,13 +117,15 @@ function each(totals: Readonly<Record<string, number>>, polls: number): Record<s
 
 type Upstream = AsyncDisposable & { readonly url: string; readonly polls: () => number };
 
+const RESOURCES = JSON.stringify({ resources: [{ id: "a", status: "available" }], next: null });
+
 /** It answers at once, and is in this process: what it does is not what is counted. */
-async function startUpstream(over: What["over"]): Promise<Upstream> {
+async function startUpstream({ over, headers, body = RESOURCES }: What): Promise<Upstream> {
   let polls = 0;
-  const body = JSON.stringify({ resources: [{ id: "a", status: "available" }], next: null });
   const answer: RequestListener = (_request, response) => {
     polls += 1;
-    response.writeHead(200, { "content-type": "application/json", "content-length": body.length }).end(body);
+    const usual = { "content-type": "application/json", "content-length": body.length };
+    response.writeHead(200, { ...usual, ...headers }).end(body);
   };
   const { cert, key } = certificates().server;
   const server: Server = over === "http" ? createServer(answer) : createTlsServer({ cert, key }, answer);

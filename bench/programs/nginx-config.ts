@@ -1,7 +1,8 @@
+export type Scheme = "http" | "https";
+
 export type NginxPlace = {
   readonly folder: string;
-  readonly httpPort: number;
-  readonly httpsPort: number;
+  readonly ports: Readonly<Record<Scheme, readonly number[]>>;
   readonly certFile: string;
   readonly keyFile: string;
 };
@@ -17,11 +18,13 @@ const BODY = JSON.stringify({ resources: [{ id: "a", status: "available" }], nex
  * Plain nginx cannot wait. It can hold back the second request of one key, though: each request passes the same
  * limit twice on its way through two inner servers, with its own id as the key, so each is held back once, by 1/rate.
  */
-export function nginxConfig({ folder, httpPort, httpsPort, certFile, keyFile }: NginxPlace): string {
+export function nginxConfig({ folder, ports, certFile, keyFile }: NginxPlace): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((kind) => `  ${kind}_temp_path ${folder}/${kind};`)
     .join("\n");
   const hop = `proxy_http_version 1.1; proxy_set_header Connection "";`;
+  const listens = (scheme: Scheme, how: string): string =>
+    ports[scheme].map((port) => `    listen 127.0.0.1:${port}${how} backlog=8192 reuseport;`).join("\n");
   const held = "limit_req zone=turn burst=100;";
   return `daemon off;
 pid ${folder}/nginx.pid;
@@ -41,8 +44,8 @@ ${temporary}
   upstream first { server unix:${folder}/first.sock; keepalive 512; }
   upstream second { server unix:${folder}/second.sock; keepalive 512; }
   server {
-    listen 127.0.0.1:${httpPort} backlog=8192 reuseport;
-    listen 127.0.0.1:${httpsPort} ssl backlog=8192 reuseport;
+${listens("http", "")}
+${listens("https", " ssl")}
     ssl_certificate ${certFile};
     ssl_certificate_key ${keyFile};
     location = /count { stub_status; }

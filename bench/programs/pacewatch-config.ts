@@ -8,6 +8,14 @@ export type Fleet = {
   readonly connection: "fresh" | "reuse";
   /** Who has signed those that are asked by https. */
   readonly caFile?: string;
+  /** Keys of each upstream, each budget and the whole, beside these or in their place. */
+  readonly asks?: Asks;
+};
+
+export type Asks = {
+  readonly upstream?: Readonly<Record<string, unknown>>;
+  readonly budget?: Readonly<Record<string, unknown>>;
+  readonly root?: Readonly<Record<string, unknown>>;
 };
 
 /** As the email delivery API allows it, and the share that is the default. */
@@ -20,8 +28,10 @@ export const CA_FILE = "ca.pem";
 /** JSON is YAML. Each upstream has a budget of its own, as each service has an owner of its own. */
 export function pacewatchConfig(fleet: Fleet): string {
   const numbers = Array.from({ length: fleet.upstreams }, (_, number) => number);
+  const { upstream, budget, root } = fleet.asks ?? {};
   return JSON.stringify({
-    budgets: Object.fromEntries(numbers.map((number) => [nameOf(number), { rate: RATE }])),
+    ...root,
+    budgets: Object.fromEntries(numbers.map((number) => [nameOf(number), { rate: RATE, ...budget }])),
     upstreams: numbers.map((number) => ({
       name: nameOf(number),
       base_url: fleet.baseUrl(number),
@@ -31,6 +41,7 @@ export function pacewatchConfig(fleet: Fleet): string {
       timeout: TIMEOUT,
       ...(fleet.connection === "fresh" ? {} : { connection: fleet.connection }),
       ...(fleet.baseUrl(number).startsWith("https:") ? { tls: { ca_file: CA_FILE } } : {}),
+      ...upstream,
     })),
   });
 }

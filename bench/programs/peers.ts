@@ -5,7 +5,7 @@ import { freePort } from "../../tools/stack/free-port.ts";
 import { Program } from "../../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
 
-/** Another program that polls on a schedule of its own. docs/performance.md says how it is built. */
+/** Another program that polls on a schedule of its own. bench/README.md says how it is built. */
 export type Peer = {
   /** Its program on the PATH. */
   readonly program: string;
@@ -14,7 +14,7 @@ export type Peer = {
 };
 
 export type PeerWork = {
-  readonly url: string;
+  readonly url: (number: number) => string;
   readonly upstreams: number;
   readonly every: string;
   readonly caFile: string;
@@ -37,7 +37,7 @@ const gatus: Peer = {
         web: { address: "127.0.0.1", port },
         endpoints: numbers(upstreams).map((number) => ({
           name: `api-${number}`,
-          url: `${url}${PATH}`,
+          url: `${url(number)}${PATH}`,
           interval: every,
           // It would keep them.
           headers: { Authorization: KEY, Connection: "close" },
@@ -55,10 +55,10 @@ const cloudprober: Peer = {
   name: "Cloudprober",
   start: (path, { url, upstreams, every, caFile }) =>
     startPeer(path, caFile, (file, port) => {
-      const { protocol, hostname, port: targetPort } = new URL(url);
-      const scheme = protocol === "https:" ? "HTTPS" : "HTTP";
-      const probes = numbers(upstreams).map(
-        (number) => `probe {
+      const probes = numbers(upstreams).map((number) => {
+        const { protocol, hostname, port: targetPort } = new URL(url(number));
+        const scheme = protocol === "https:" ? "HTTPS" : "HTTP";
+        return `probe {
   name: "api-${number}"
   type: HTTP
   interval: "${every}"
@@ -66,8 +66,8 @@ const cloudprober: Peer = {
   targets { host_names: "${hostname}" }
   validator { name: "status" http_validator { success_status_codes: "200" } }
   http_probe { scheme: ${scheme} port: ${targetPort} relative_url: "${PATH}" header { key: "Authorization" value: "${KEY}" } }
-}`,
-      );
+}`;
+      });
       const text = [`host: "127.0.0.1"`, `port: ${port}`, `surfacer { type: PROMETHEUS }`, ...probes].join(
         "\n",
       );

@@ -11,10 +11,10 @@ import { amount, tableOf } from "./table.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** By the markers of docs/performance.md: what stands between them. */
+/** By the markers of bench/README.md: what stands between them. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   bench: ["cpu", "floor", "latency", "start-up", "report", "scale"],
-  peers: ["peers"],
+  peers: ["peers-http", "peers-https"],
   memory: ["memory"],
 };
 
@@ -28,18 +28,26 @@ export async function writeDocs(): Promise<readonly string[]> {
 /** Every file that shows the newest runs, by path: the tables and the plots, and the README's small table. */
 export async function benchPages(): Promise<ReadonlyMap<string, string>> {
   const read = (path: string): Promise<string> => readFile(new URL(path, ROOT), "utf8");
-  let performance = await read("docs/performance.md");
+  const newest = (parts: readonly string[] = []): Promise<readonly Kept[]> =>
+    Promise.all(parts.map(newestResult));
+  let bench = await read("bench/README.md");
   for (const [marker, parts] of Object.entries(TABLES))
-    performance = betweenMarkers(
-      performance,
-      marker,
-      tableAndMachines(await Promise.all(parts.map(newestResult))),
-    );
-  const [peers, growth] = [await newestResult("peers"), await newestResult("growth")];
+    bench = betweenMarkers(bench, marker, tableAndMachines(await newest(parts)));
+  const [peers, growth, latency] = await Promise.all([
+    newest(TABLES["peers"]),
+    newestResult("growth"),
+    newestResult("latency"),
+  ]);
+  const cost = costTable(peers.map(({ result }) => result));
+  const performance = betweenMarkers(await read("docs/performance.md"), "bench", cost);
   const plots = Object.entries(growthPlots(growth.result.growth));
   return new Map([
-    ["README.md", betweenMarkers(await read("README.md"), "bench", costTable(peers.result))],
-    ["docs/performance.md", performance],
+    [
+      "README.md",
+      betweenMarkers(await read("README.md"), "bench", `${cost}\n[More](docs/performance.md).\n`),
+    ],
+    ["bench/README.md", bench],
+    ["docs/performance.md", betweenMarkers(performance, "exact", exactTable(latency.result))],
     ...plots.map(([file, plot]) => [`docs/images/${file}`, svgOf(plot)] as const),
   ]);
 }
@@ -52,12 +60,14 @@ function tableAndMachines(kept: readonly Kept[]): string {
 
 function aboutRun(name: string, { at, part, machine, versions }: Result): string {
   const programs = Object.entries(versions).map(([program, version]) => `${program} ${version}`);
-  const link = `[bench/results/${name}](../bench/results/${name})`;
+  const link = `[${name}](results/${name})`;
   return `${part}: ${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${programs.join(", ")}: ${link}`;
 }
 
 /** What a user wants to know: the CPU of a poll and the memory, beside others in the same run. */
-function costTable({ at, figures }: Pick<Result, "at" | "figures">): string {
+function costTable(results: readonly Result[]): string {
+  const figures = results.flatMap((result) => result.figures);
+  const days = new Set(results.map(({ at }) => at.slice(0, 10)));
   const figure = (id: string): Figure | undefined => figures.find((each) => each.id === id);
   const cell = (summary: Summary | undefined, unit: Unit): string =>
     summary === undefined ? "not measured" : amount(summary.median, unit);
@@ -75,5 +85,21 @@ function costTable({ at, figures }: Pick<Result, "at" | "figures">): string {
       ["memory, HTTPS", ...rss],
     ],
   );
-  return `300 upstreams every 3 s, each program alone, in one run (${at.slice(0, 10)}):\n\n${table}\n[More, and how it was measured](docs/performance.md).\n`;
+  return `300 upstreams every 3 s, each program alone, in one run (${[...days].join(", ")}):\n\n${table}`;
+}
+
+/** Of those rows that have a prober to compare with. */
+function exactTable({ at, figures }: Result): string {
+  const rows = figures.flatMap(({ says, from }) =>
+    from === undefined
+      ? []
+      : [
+          [
+            says.replace("latency error ", ""),
+            amount(from.ours.median, "ms"),
+            amount(from.theirs.median, "ms"),
+          ],
+        ],
+  );
+  return `Measured on ${at.slice(0, 10)}:\n\n${markdownTable(["", "Pacewatch", "blackbox_exporter"], rows)}`;
 }

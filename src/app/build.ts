@@ -1,27 +1,24 @@
-import { Thread } from "../platform/thread.ts";
+import { USER_AGENT } from "../version.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openStateStore } from "../features/state/store.ts";
+import { collectStartGarbage } from "../platform/collect-garbage.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { NameResolver } from "../transport/dns/name-resolver.ts";
 import { formats } from "../exposition/formats.ts";
-import { scrape } from "../exposition/metrics.ts";
-import { METRICS } from "./features/metrics.ts";
-import { sendersOf } from "./features/proof.ts";
+import { scrape } from "../exposition/exposition.ts";
+import { METRICS } from "./features/shown.ts";
 import type { KnownKeys } from "../transport/secrets/known-keys.ts";
-import type { AppFleet } from "../features/fleet/fleet.ts";
 import { routesOf } from "./features/routes.ts";
-import { PAGE_STYLE_HASH } from "../features/page/shell.ts";
-import { createLife, type Life } from "./life.ts";
+import { PAGE_STYLE_HASH } from "../http/markup/html-start.ts";
+import { Lives } from "./lives.ts";
+import { loadInThread } from "./load-thread.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
-import { quietMoment } from "./quiet-moment.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "./views.ts";
 import { WebConfigFile } from "../config/web/file.ts";
-import { ConfigWatch, type WatchCause } from "../config/watch.ts";
-import type { Address, Config } from "../kernel/config/config.ts";
+import { watchConfig, type WatchCause } from "../config/watch.ts";
+import type { Address } from "../kernel/config/config.ts";
 import type { Opened } from "../platform/opened.ts";
 import type { StateStore } from "../features/history/state.ts";
-import type { Reign } from "../features/fleet/lead/reign.ts";
 import { stackOf } from "../kernel/text/escape.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import { MINUTE_MS } from "../kernel/time/duration.ts";
@@ -47,73 +44,32 @@ export async function build(
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
   const stopping = new AbortController();
   const names = new NameResolver({ clock });
-  const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
+  const parts = { ...options, clock, names, userAgent: USER_AGENT, onBug, stopping: stopping.signal };
 
-  let life: Life | undefined;
-  let fleet: AppFleet | undefined;
+  const lives = new Lives(parts);
   const reload = new AppReload(loaded, {
     ...parts,
-    life: () => life,
-    onChanged: (changed) => life?.changed(changed),
+    load: loadInThread,
+    life: () => lives.life,
+    onChanged: (changed) => lives.changed(changed),
   });
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
   const sources: ViewSources = {
     clock,
     startedAtMs: startOf(clock),
-    life: () => (fleet?.snapshot.isLeading === false ? undefined : life),
-    fleet: () => fleet,
+    life: () => (lives.lead?.status.isLeading === false ? undefined : lives.life),
+    lead: () => lives.lead,
     reload,
     isReady,
   };
   const serving = await startHttp(options, sources, reload, stack);
   if (serving.kind === "refused") return serving;
   const server = serving.what;
-  const begin = async (
-    reign: Reign | undefined,
-    store: StateStore | undefined,
-  ): Promise<Opened<undefined>> => {
-    life = createLife(reload.config, { ...parts, reign, store, reload, status: () => statusView(sources) });
-    return life.start();
-  };
-  const end = async (): Promise<void> => {
-    await life?.[Symbol.asyncDispose]();
-    life = undefined;
-  };
-  if (config.fleet === undefined) {
-    stack.defer(() => life?.[Symbol.asyncDispose]());
-    const begun = await begin(undefined, firstStore);
-    if (begun.kind === "refused") return begun;
-  } else {
-    // It was opened to see that it can be: each reign reads it anew.
-    await firstStore?.close();
-    const { openFleet } = await import("../features/fleet/fleet.ts");
-    const inTurn = (act: () => Promise<unknown>): void => void reload.exclusively(act).catch(onBug);
-    const lead = async (reign: Reign): Promise<void> => {
-      const store = await openAgain(reload.config, log);
-      if (reign.maySend()) await begin(reign, store);
-      else await store?.close();
-    };
-    const opened = await openFleet(
-      config,
-      config.fleet,
-      {
-        ...parts,
-        config: () => reload.config,
-        sendersOf,
-        onLead: (reign) => inTurn(() => lead(reign)),
-        onLost: () => inTurn(end),
-      },
-      stack,
-    );
-    if (opened.kind === "refused") return opened;
-    fleet = opened.what;
-    stack.defer(async () => {
-      const drained = life === undefined ? Promise.resolve(new Map<string, number>()) : life.drain();
-      await opened.what.stop(drained);
-      await end();
-    });
-  }
+  stack.use(lives);
+  collectStartGarbage();
+  const begun = await lives.open(reload, () => statusView(sources), firstStore);
+  if (begun.kind === "refused") return begun;
   stack.use(reload);
   const watching = {
     clock,
@@ -121,7 +77,7 @@ export async function build(
     reload: (cause: WatchCause) => reload.run(cause),
     onError: onBug,
   };
-  stack.use(new ConfigWatch(configPath, watching, stopping.signal));
+  stack.use(watchConfig(configPath, watching, stopping.signal));
   stack.defer(() => stopping.abort());
   isStarted = true;
   const { url, probesUrl } = server;
@@ -141,25 +97,9 @@ export async function build(
     what: {
       url: server.url,
       reload: () => reload.run("asked"),
-      quietMoment: (signal) =>
-        quietMoment({
-          upstreams: config.upstreams.length,
-          inFlight: () => life?.polling.inFlight ?? 0,
-          clock,
-          signal,
-        }),
       stop: () => owned.disposeAsync(),
     },
   };
-}
-
-/** Whoever leads polls also without its history. */
-async function openAgain({ state }: Config, log: Logger): Promise<StateStore | undefined> {
-  if (state === undefined) return undefined;
-  const opened = await openStateStore({ path: state.path, clock: systemClock, log });
-  if (opened.kind === "opened") return opened.what;
-  log.error({ faults: opened.faults }, "cannot open the state file: leading without it");
-  return undefined;
 }
 
 /** When this process started, by the wall clock as it is now: that may have been set since, by more than clocks drift. */
@@ -207,7 +147,6 @@ async function startHttp(
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
     clock,
-    threadOf: (thread) => new Thread(thread),
     onWebConfigChange: (changes) => log.info({ changes }, "web config changed"),
     onWarning: (message) => log.warn({}, keys.hide(message)),
   });
@@ -227,8 +166,6 @@ function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: L
 export type App = {
   readonly url: string;
   reload(): Promise<ReloadResult>;
-  /** For what stops the event loop. */
-  quietMoment(signal: AbortSignal): Promise<void>;
   /** No new polls. Those in flight may end, and the metrics are served until then. */
   stop(): Promise<void>;
 };

@@ -1,6 +1,5 @@
 import type { Payload } from "../transport/request.ts";
 import { type Environment, interpolate } from "../config/read/interpolate.ts";
-import { variablesInRequest } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { RequestBody, Upstream } from "../kernel/config/config.ts";
 import type { Opened } from "../platform/opened.ts";
@@ -12,16 +11,20 @@ type FilledRequest = {
   readonly secrets: readonly string[];
 };
 
-/** What is sent, with the variables of its path and body filled in: these are secret. */
+/** The request with the variables of its path and body filled in: these are secret, and so are their defaults. */
 export function filledRequest(
   upstream: Pick<Upstream, "url" | "pathTemplate" | "body">,
   environment: Environment,
 ): Opened<FilledRequest> {
   const { pathTemplate, body } = upstream;
   const faults = new Set<string>();
+  const secrets: string[] = [];
   const fillFor = (part: "path" | "body") => (text: string) => {
     const filled = interpolate(text, environment);
-    if (filled.kind === "text") return filled.text;
+    if (filled.kind === "text") {
+      secrets.push(...filled.values);
+      return filled.text;
+    }
     faults.add(`cannot fill in the ${part}: one of its variables is not set`);
     return "";
   };
@@ -30,7 +33,6 @@ export function filledRequest(
   const payload = body && payloadOf(body, fillFor("body"));
   const url = pathTemplate ? joinUrl(pathTemplate.base, fillFor("path")(pathTemplate.path)) : upstream.url;
   if (faults.size > 0) return { kind: "refused", faults: [...faults] };
-  const secrets = variablesInRequest(upstream).map((name) => environment[name] ?? "");
   return { kind: "opened", what: { url, payload, secrets } };
 }
 

@@ -1,12 +1,21 @@
 import { Thread } from "../platform/thread.ts";
 import type { Upstream } from "../kernel/config/config.ts";
-import { JUDGING_CPU_MS, JUDGING_HEAP_MIB, MOST_TO_JUDGE } from "../kernel/exchange/bounds.ts";
 import type { LargeBody, Observation, Unjudged } from "../kernel/exchange/exchange.ts";
 import { codeOf } from "../kernel/text/escape.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import { judge, type PollTimes } from "../kernel/polling/poll-once.ts";
 import { judgingOf } from "./features/judging.ts";
+
+/**
+ * The thread is ended where one answer takes more: libraries match expressions and JSON Schemas, and none counts its
+ * steps. CPU time, as a machine that stands still is not the answer's fault. The most JSON that is parsed, and what it is
+ * judged by, fit into that heap.
+ */
+const JUDGING_CPU_MS = 3_000;
+const JUDGING_HEAP_MIB = 192;
+/** Each that waits has 64 KiB, or a part of the memory for bodies. */
+const MOST_TO_JUDGE = 500;
 
 export type LargeAnswer = {
   readonly upstream: Upstream;

@@ -1,22 +1,21 @@
-import { FORECASTS } from "./features/forecasts.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { PAUSES } from "../features/hints/pauses.ts";
 import { allUsed, quotaNotes, quotasIn } from "../features/quota/quota.ts";
 import { HELD, heldNote, NOTHING_HELD } from "../features/hints/record.ts";
 import { type Note, notesOf } from "../kernel/text/notes.ts";
 import { seenIn, seenNote } from "../features/history/incidents.ts";
-import { rememberedIn } from "../features/notify/plan/transitions.ts";
 import type { Config } from "../kernel/config/config.ts";
 import type { Opened } from "../platform/opened.ts";
+import { MINUTE_MS } from "../kernel/time/duration.ts";
+import { sinceBoot } from "../platform/boot-clock.ts";
 import type { StateStore } from "../features/history/state.ts";
-import type { Reign } from "../features/fleet/lead/reign.ts";
 import type { Status } from "../features/status/status.ts";
-import type { Notifier } from "../features/notify/notifier.ts";
-import { HandoverHome, leftIn } from "../features/fleet/handover.ts";
-import { AppNotify } from "../features/notify/notify.ts";
+import type { Running } from "../kernel/metrics/snapshot.ts";
+import type { Leading } from "./features/lead.ts";
+import { SERVICES } from "./features/services.ts";
 import { type Budgets, openBudgets } from "./features/polling.ts";
 import { AppPolling } from "./polling.ts";
-import type { TransportParts } from "./probes.ts";
+import type { TransportParts } from "../transport/open.ts";
 import type { AppReload } from "./reload.ts";
 
 /**
@@ -26,7 +25,8 @@ import type { AppReload } from "./reload.ts";
 export type Life = AsyncDisposable & {
   readonly budgets: Budgets;
   readonly polling: AppPolling;
-  readonly notifier: Notifier;
+  /** The metrics of its services are read from this. */
+  readonly running: Partial<Running>;
   readonly store: StateStore | undefined;
   /** Begins to poll. In a fleet, what cannot be polled for now does not keep it from leading. */
   start(): Promise<Opened<undefined>>;
@@ -38,7 +38,7 @@ export type Life = AsyncDisposable & {
 export type LifeParts = TransportParts & {
   readonly log: Logger;
   /** For which it lasts; undefined where this process is alone. */
-  readonly reign: Reign | undefined;
+  readonly leading: Leading | undefined;
   /** It is closed with it. */
   readonly store: StateStore | undefined;
   readonly reload: Pick<AppReload, "config" | "proof" | "status">;
@@ -47,48 +47,40 @@ export type LifeParts = TransportParts & {
 };
 
 export function createLife(config: Config, parts: LifeParts): Life {
-  const { clock, log, store, reign, reload, status } = parts;
+  const { clock, log, store, leading } = parts;
   const stack = new AsyncDisposableStack();
   const ended = new AbortController();
   stack.defer(() => store?.close());
-  const facts = reign?.found.kind === "notes" ? reign.found.facts : undefined;
-  const left = leftIn(facts, clock.wallNow());
+  const left = leading?.left;
   const kept = [{ notes: store?.notes ?? [] }, ...(left === undefined ? [] : [left])];
-  const isLoss = isLossOf(reign);
-  if (isLoss)
+  if (leading?.isLoss === true)
     log.warn({}, "the notes of the leader before are lost: what is not known of quotas counts as used");
   const counted = quotasIn(kept);
-  const known = isLoss || store?.isLoss === true ? allUsed(counted, clock.wallNow()) : counted;
+  const known =
+    leading?.isLoss === true || store?.isLoss === true ? allUsed(counted, clock.wallNow()) : counted;
   const held = notesOf(HELD, kept);
 
   // Each is made of the others: nothing is read before the first poll.
-  const read = (): readonly Note[] => [
-    ...quotas.notes,
-    ...reload.config.budgets.map(({ name }) => heldNote(name, hints.recordOf(name) ?? NOTHING_HELD)),
+  const readWith = (counted: readonly Note[]): readonly Note[] => [
+    ...counted,
+    ...parts.reload.config.budgets.map(({ name }) => heldNote(name, hints.recordOf(name) ?? NOTHING_HELD)),
     ...hints.pauseNotes,
-    ...notify.notifier.notes,
+    ...services.flatMap(({ notes = [] }) => notes),
   ];
-  const handover =
-    reign &&
-    new HandoverHome({
-      reign,
-      clock,
-      log,
-      read: () => [
-        ...read().filter(({ json }) => json !== NOTHING_HELD),
-        ...[...polling.seen].map(([upstream, seen]) => seenNote(upstream, seen)),
-      ],
-      ended: ended.signal,
-    });
+  const forTheNext = (): readonly Note[] => [
+    ...readWith(quotas.sums).filter(({ json }) => json !== NOTHING_HELD),
+    ...[...polling.seen].map(([upstream, seen]) => seenNote(upstream, seen)),
+  ];
+  const handover = leading?.home(forTheNext, ended.signal);
   const budgets = openBudgets(config, clock, {
     quotas: known,
     budgets: held,
     pauses: notesOf(PAUSES, kept),
-    right: reign,
+    right: leading,
     homes: [store, handover].filter((home) => home !== undefined),
     keepPause: (note) => {
       void store?.write([note]);
-      void handover?.write();
+      void handover?.write([note]);
     },
   });
   const { ledger, hints, quotas, journal } = budgets;
@@ -97,24 +89,27 @@ export function createLife(config: Config, parts: LifeParts): Life {
     quotas.calendar.settle();
     await journal.written();
   });
-  const notify = new AppNotify(config, {
-    ...parts,
-    keep: (note) => {
-      void store?.write([note]);
-      handover?.told();
-    },
-    before: rememberedIn(kept),
-    forecasts: FORECASTS,
-    maySend: () => reign?.maySend() !== false,
-  });
-  // What the last poll led to may still be told.
-  stack.defer(() => notify.notifier.close());
+  const services = SERVICES.map((open) =>
+    open(config, {
+      ...parts,
+      kept,
+      keep: (note) => {
+        void store?.write([note]);
+        handover?.told();
+      },
+      maySend: () => leading?.maySend() !== false,
+      polling: () => polling,
+    }),
+  );
+  stack.defer(async () => void (await Promise.all(services.map(async (service) => service.close?.()))));
   const polling = new AppPolling(config, {
     ...parts,
+    // Whether nobody looked for an hour is no matter of milliseconds.
+    sinceBootMs: sinceBoot(clock, undefined, MINUTE_MS),
     budgets,
-    notifier: notify.notifier,
+    services,
     before: left && { atMs: left.atMs, seen: seenIn([left]) },
-    looksOf: (upstream) => reload.proof.looksAgain.get(upstream) ?? 0,
+    looksOf: (upstream) => parts.reload.proof.looksAgain.get(upstream) ?? 0,
     stopping: ended.signal,
   });
   let drained: Promise<void> | undefined;
@@ -127,11 +122,11 @@ export function createLife(config: Config, parts: LifeParts): Life {
   return {
     budgets,
     polling,
-    notifier: notify.notifier,
+    running: Object.assign({}, ...services.map(({ running }) => running)),
     store,
     async start() {
-      store?.readAfterTrouble(read);
-      if (reign === undefined) {
+      store?.readAfterTrouble(() => readWith(quotas.notes));
+      if (leading === undefined) {
         hints.keepParts();
         const opened = await polling.open(config);
         if (opened.kind === "refused") return opened;
@@ -144,12 +139,12 @@ export function createLife(config: Config, parts: LifeParts): Life {
         ]);
         await polling.begin();
       }
-      notify.start({ reload, polling, store, status });
+      for (const service of services) service.start?.();
       return { kind: "opened", what: undefined };
     },
     changed(changed) {
-      notify.changed(changed);
-      reign?.termsChanged();
+      for (const service of services) service.changed?.(changed);
+      leading?.termsChanged();
     },
     async drain() {
       const left = await drain();
@@ -158,9 +153,4 @@ export function createLife(config: Config, parts: LifeParts): Life {
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-/** There was a leader, and its notes should be there. */
-function isLossOf(reign: Reign | undefined): boolean {
-  return reign?.found.kind === "none" && reign.found.isLoss;
 }

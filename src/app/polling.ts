@@ -5,23 +5,28 @@ import {
   openProbes,
   type ProbeParts,
   type Probes,
-  type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
-import { COUNTERS } from "./features/metrics.ts";
+import type { TransportParts } from "../transport/open.ts";
+import { COUNTERS } from "./features/shown.ts";
 import { type Budgets, equipmentOf } from "./features/polling.ts";
 import { LargeAnswers } from "./large-answers.ts";
-import { AppTokens } from "../features/auth/tokens.ts";
+import { type Credentials, openCredentials } from "./features/credentials.ts";
 import { BodyMemory } from "../transport/body-memory.ts";
-import { bytesForBodies, bytesForWaiting } from "../kernel/exchange/bounds.ts";
 import type { Config, Upstream } from "../kernel/config/config.ts";
+import type { Health } from "../kernel/poll/health.ts";
 import type { Opened } from "../platform/opened.ts";
-import { type Condition, Supervisor } from "../kernel/polling/supervisor.ts";
+import { Supervisor } from "../kernel/polling/supervisor.ts";
 import type { Logger } from "../features/log/logger.ts";
 import { cronTriggers } from "../platform/node-cron.ts";
 import type { SeenBefore } from "../features/history/incidents.ts";
 import type { UpstreamRecord } from "../features/history/upstream-record.ts";
 import { Records, type RecordsParts } from "./records.ts";
+import { LARGEST_BODY_BYTES } from "../kernel/exchange/exchange.ts";
+
+/** All large bodies that are being read share this part of the memory that the process may use, and those that wait for it another. */
+const PART_FOR_BODIES = 1 / 12;
+const PART_FOR_WAITING = 1 / 4;
 
 export type PollingParts = TransportParts &
   RecordsParts & {
@@ -38,9 +43,12 @@ const TRY_AGAIN_MS = 5_000;
 export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
   readonly #supervisor: Supervisor;
-  readonly #tokens: AppTokens;
+  readonly #credentials: readonly Credentials[];
   readonly #records: Records;
-  readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()), bytesForWaiting(memoryOfProcess()));
+  readonly #memory = new BodyMemory(
+    Math.max(LARGEST_BODY_BYTES, memoryOfProcess() * PART_FOR_BODIES),
+    memoryOfProcess() * PART_FOR_WAITING,
+  );
   readonly #largeAnswers: LargeAnswers;
   #config: Config;
   /** The supervisor was given this one: without the upstreams whose keys cannot be read yet. */
@@ -53,7 +61,7 @@ export class AppPolling implements AsyncDisposable {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, budgets, log, looksOf, onBug } = parts;
+    const { clock, budgets, services, log, looksOf, onBug } = parts;
     this.#records = new Records(config.upstreams, parts);
     this.#largeAnswers = new LargeAnswers(clock);
     const life = clock.wallNow().toString(36);
@@ -64,16 +72,16 @@ export class AppPolling implements AsyncDisposable {
       triggers: cronTriggers(log),
       recorderOf: (upstream) => this.#countedRecordOf(upstream),
       healthOf: (upstream) => this.#records.healthBefore(upstream),
-      equip: (upstream) => equipmentOf(upstream, budgets),
+      equip: (upstream) => equipmentOf(upstream, budgets, services),
       looksOf,
       judgeLarge: this.#largeAnswers.judge,
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
     });
-    this.#tokens = new AppTokens({ ...parts, hints: budgets.hints, queue: this.#supervisor.queue });
+    this.#credentials = openCredentials({ ...parts, hints: budgets.hints, queue: this.#supervisor.queue });
   }
 
-  healthOf(upstream: string): Condition["health"] {
+  healthOf(upstream: string): Health {
     return this.#supervisor.healthOf(upstream);
   }
 
@@ -82,12 +90,8 @@ export class AppPolling implements AsyncDisposable {
     return this.#supervisor.owedSinceMs(upstream);
   }
 
-  /** `pausedUntilMs`: 0 if the upstream itself is not paused; its budget may be. Wall clock. */
-  conditionOf(upstream: Upstream): Condition & { readonly pausedUntilMs: number } {
-    const { clock, budgets } = this.#parts;
-    const pauseMs = budgets.hints.upstreamPausedUntilMs(upstream.name) - clock.now();
-    const pausedUntilMs = pauseMs > 0 ? clock.wallNow() + pauseMs : 0;
-    return { ...this.#supervisor.conditionOf(upstream), pausedUntilMs };
+  nextSlotAtMs(upstream: Upstream): number | undefined {
+    return this.#supervisor.nextSlotAtMs(upstream);
   }
 
   recordOf(upstream: string): UpstreamRecord | undefined {
@@ -102,10 +106,6 @@ export class AppPolling implements AsyncDisposable {
         return seen === undefined ? [] : [[upstream.name, seen] as const];
       }),
     );
-  }
-
-  get inFlight(): number {
-    return this.#records.inFlight;
   }
 
   /** How many cannot be reached because we are offline; 0 while any answers. */
@@ -130,7 +130,7 @@ export class AppPolling implements AsyncDisposable {
     const { probes, faults } = await openProbes(wanted, this.#probeParts);
     if (faults.length === 0) return { kind: "opened", what: probes };
     await closeProbes(probes);
-    this.#tokens.keep(this.#config.upstreams);
+    for (const each of this.#credentials) each.keep(this.#config.upstreams);
     return { kind: "refused", faults: faults.map(({ fault }) => fault) };
   }
 
@@ -141,7 +141,7 @@ export class AppPolling implements AsyncDisposable {
     const polled = config.upstreams.filter(({ name }) => known.has(name) || probes.has(name));
     this.#applied = { ...config, upstreams: polled };
     this.#supervisor.apply(this.#applied, probes);
-    this.#tokens.keep(config.upstreams);
+    for (const each of this.#credentials) each.keep(config.upstreams);
     this.#records.keep(polled);
   }
 
@@ -158,13 +158,14 @@ export class AppPolling implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     // A token in flight is of no use to anybody, while polls in flight may end.
-    await Promise.all([this.#supervisor.drain(), this.#tokens[Symbol.asyncDispose]()]);
+    const closing = this.#credentials.map((each) => each[Symbol.asyncDispose]());
+    await Promise.all([this.#supervisor.drain(), ...closing]);
     this.#records.close();
     await this.#largeAnswers[Symbol.asyncDispose]();
   }
 
   get #probeParts(): ProbeParts {
-    return { ...this.#parts, memory: this.#memory, tokens: this.#tokens };
+    return { ...this.#parts, memory: this.#memory, credentials: this.#credentials };
   }
 
   /** What its config asks for is counted from now on. */

@@ -1,33 +1,38 @@
-import { pollLogsOf } from "./features/recording.ts";
-import { FOLLOWERS } from "./features/recording.ts";
+import type { Beside } from "./features/polling.ts";
+import { FACTS, FOLLOWERS, pollLogsOf } from "./features/shown.ts";
 import { spentBy } from "../features/quota/cost.ts";
-import { usedUpWords } from "../features/history/credit-sentence.ts";
-import { quotaStanding } from "../features/quota/standing.ts";
 import type { Hints } from "../features/hints/hints.ts";
 import { YIELD_KEEPS_ONE_IN } from "../features/hints/signals.ts";
 import { History, type Kept, recorderOf } from "../features/history/history.ts";
-import { type SeenBefore, seenElsewhere, seenLast, seenUntil } from "../features/history/incidents.ts";
+import {
+  isUnseen,
+  type SeenBefore,
+  seenElsewhere,
+  seenLast,
+  seenUntil,
+} from "../features/history/incidents.ts";
 import { OwnNetwork } from "../features/history/own-network.ts";
 import type { RestoredUpstream, StateStore } from "../features/history/state.ts";
 import { UpstreamRecord } from "../features/history/upstream-record.ts";
 import { isWatching } from "../features/history/watched.ts";
+import { usedUpOf } from "../features/status/facts.ts";
 import { type Logger, LogRecorder } from "../features/log/logger.ts";
-import { mostOf } from "../features/money/price.ts";
-import type { Notifier } from "../features/notify/notifier.ts";
 import type { Quotas } from "../features/quota/quotas.ts";
 import type { Upstream } from "../kernel/config/config.ts";
 import { type Health, SLOTS_UNTIL_UNKNOWN, UNKNOWN_HEALTH } from "../kernel/poll/health.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import type { Recorder } from "../kernel/poll/ports.ts";
+import { slotAfter } from "../kernel/schedule/schedule.ts";
 import { keepNewest } from "../platform/remembered.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 
 export type RecordsParts = {
   readonly clock: Clock;
+  readonly sinceBootMs: () => number;
   readonly log: Logger;
   readonly budgets: { readonly hints: Hints; readonly quotas: Quotas };
   readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
-  readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
+  readonly services?: readonly Beside[];
   /** The leader before this one left how it saw those upstreams that were not well, at that time. Wall clock. */
   readonly before?: { readonly atMs: number; readonly seen: ReadonlyMap<string, SeenBefore> } | undefined;
   /** Aborts when the app stops. */
@@ -38,10 +43,12 @@ const SETTLE_EVERY_MS = 5_000;
 /** A month of hours takes 32 kB, a week of one value ten, and fifty incidents as much. */
 const MOST_GONE = 500;
 
-/** Of an upstream that is not polled here now. */
-type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence"> & { readonly kept: Kept };
+/** The upstream is not polled here now. */
+type Gone = Pick<RestoredUpstream, "incidents" | "polls" | "evidence" | "knownUntilMs"> & {
+  readonly kept: Kept;
+};
 
-/** What is known of each upstream by its polls, and by those who polled it before. */
+/** All that is known of each upstream by its polls, and by those who polled it before. */
 export class Records {
   readonly #parts: RecordsParts;
   /** An upstream has its record from its first poll until it leaves the config. */
@@ -52,7 +59,7 @@ export class Records {
   #isSettling = false;
   /** How an earlier process saw upstreams that have not been polled here since. */
   readonly #seenBefore: Map<string, SeenBefore>;
-  /** Of the config that runs. */
+  /** The config that runs has these. */
   #upstreams: ReadonlyMap<string, Upstream> = new Map();
 
   constructor(configured: readonly Upstream[], parts: RecordsParts) {
@@ -70,10 +77,6 @@ export class Records {
 
   of(upstream: string): UpstreamRecord | undefined {
     return this.#records.get(upstream);
-  }
-
-  get inFlight(): number {
-    return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
   }
 
   /** How many cannot be reached because we are offline; 0 while any answers. */
@@ -94,7 +97,7 @@ export class Records {
   /** The same for the same upstream, across reloads. */
   open(upstream: Upstream): UpstreamRecord {
     const { clock, store } = this.#parts;
-    const { name, schedule } = upstream;
+    const { name } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
     const gone = this.#gone.get(name);
@@ -105,22 +108,21 @@ export class Records {
     const ownLastMs = restored?.polls.at(-1)?.atMs;
     const wasElsewhere = gone === undefined && (this.#parts.before?.atMs ?? 0) > (ownLastMs ?? 0);
     const elsewhere = wasElsewhere ? this.#seenBefore.get(name) : undefined;
-    const before = wasElsewhere ? elsewhere : restored && seenLast(restored, schedule.longestGapMs);
+    const before = wasElsewhere ? elsewhere : restored && seenLast(restored);
     if (before === undefined) this.#seenBefore.delete(name);
     else this.#seenBefore.set(name, before);
-    const incidents = seenUntil(
-      elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere),
-      before?.lastPollAtMs ?? ownLastMs,
-      // Another process saw that it was over, and nobody knows since when.
-      wasElsewhere && elsewhere === undefined ? Infinity : nowMs,
-      schedule.longestGapMs,
-    );
+    const seen = elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere);
+    // Where another process saw that it was over, nobody knows since when.
+    const knownUntilMs = (wasElsewhere ? elsewhere : restored)?.knownUntilMs ?? 0;
+    const incidents = isUnseen(knownUntilMs, nowMs)
+      ? seenUntil(seen, before?.lastPollAtMs ?? ownLastMs)
+      : seen;
     const sinceMs = this.healthBefore(name) && before?.sinceMs;
     const [[last], [newest]] = [own, incidents];
     // The evidence of one that is over by then is none of the next.
     const goesOn = newest?.endedAtMs === undefined && newest?.startedAtMs === last?.startedAtMs;
-    const left = { ...restored, incidents, ...(!goesOn && { evidence: [] }) };
-    const history = new History(name, nowMs, left, gone?.kept, sinceMs);
+    const left = { ...restored, incidents, knownUntilMs, ...(!goesOn && { evidence: [] }) };
+    const history = new History(name, nowMs, left, gone?.kept, sinceMs, this.#parts.sinceBootMs);
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
       this.#judge(name, poll, judged),
     );
@@ -139,23 +141,21 @@ export class Records {
   /** Of these upstreams, which are all that are polled from now on; of the others it is remembered how they left. */
   keep(upstreams: readonly Upstream[]): void {
     this.#upstreams = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
-    for (const { name, schedule } of upstreams) {
-      const history = this.#records.get(name)?.history;
-      if (history !== undefined) history.longestGapMs = schedule.longestGapMs;
-    }
+    const nowMs = this.#parts.clock.wallNow();
+    for (const { name, schedule } of upstreams) this.#records.get(name)?.history.reschedule(schedule, nowMs);
     for (const [name, record] of this.#records) {
       if (this.#upstreams.has(name)) continue;
       this.#records.delete(name);
       this.#seenBefore.delete(name);
       record.record({ kind: "unwatched" });
-      const { incidents, lastPolls, lastPoll, kept } = record.history;
+      const { incidents, lastPolls, lastPoll, knownUntilMs, kept } = record.history;
       const lastWatching = lastPolls.findLast(({ outcome }) => isWatching(outcome));
       const polls = [lastWatching, lastPoll].filter((poll) => poll !== undefined);
       const [newest] = incidents;
       const isOpen = newest !== undefined && newest.endedAtMs === undefined;
       const evidence = isOpen ? record.history.evidence.of(newest) : [];
       if (lastPoll !== undefined || incidents.length > 0 || !kept.tracks.isEmpty)
-        keepNewest(this.#gone, name, { incidents, polls, evidence, kept }, MOST_GONE);
+        keepNewest(this.#gone, name, { incidents, polls, evidence, knownUntilMs, kept }, MOST_GONE);
     }
     this.#network.keep(upstreams);
   }
@@ -180,7 +180,7 @@ export class Records {
       isUp: health.isUp,
       sinceMs: history.sinceMs,
       lastPollAtMs,
-      knownUntilMs: askedUntilMs + slots * schedule.longestGapMs,
+      knownUntilMs: slotAfter(schedule, askedUntilMs, slots),
       incident,
     };
   }
@@ -203,28 +203,18 @@ export class Records {
 
   /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
   #receiversOf(name: string, history: History): readonly Recorder[] {
-    const { clock, log, store, notifier } = this.#parts;
+    const { clock, log, store, services = [] } = this.#parts;
     return [
       recorderOf(history, FOLLOWERS),
       new LogRecorder(log, name, clock, (budget) => this.#usedUp(name, budget), pollLogsOf()),
-      ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
+      ...services.flatMap((service) => service.recorderOf?.(name) ?? []),
       ...(store === undefined ? [] : [store.recorderOf(name, history, spentBy)]),
     ];
   }
 
   /** Why nothing is left of its budgets, or of this one, for a poll of this upstream. */
   #usedUp(name: string, budget: string | undefined): string | undefined {
-    const { clock } = this.#parts;
-    const { quotas } = this.#parts.budgets;
-    const upstream = this.#upstreams.get(name);
-    if (upstream === undefined) return undefined;
-    const { price, budgets } = upstream;
-    const nowMs = clock.wallNow();
-    const spend = { dearest: mostOf(price), currency: price?.currency };
-    const words = (budget === undefined ? budgets : [budget]).flatMap((each) => [
-      usedUpWords(quotaStanding(quotas, { budget: each, of: "money" }, spend, nowMs), nowMs),
-      usedUpWords(quotaStanding(quotas, { budget: each, of: "requests" }, { dearest: 1 }, nowMs), nowMs),
-    ]);
-    return words.find((each) => each !== undefined);
+    const { clock, budgets } = this.#parts;
+    return usedUpOf(this.#upstreams.get(name), budget, FACTS, { ...budgets, nowMs: clock.wallNow() });
   }
 }

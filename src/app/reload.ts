@@ -1,19 +1,24 @@
 import type { AppPolling } from "./polling.ts";
-import { faultsOfKeys, textOf, type TransportParts } from "./probes.ts";
+import type { TransportParts } from "../transport/open.ts";
+import { faultsOfKeys } from "../transport/secrets/keys.ts";
 import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
-import { loadInThread } from "./load-thread.ts";
+import { FIXED, NAMED, SETTINGS } from "./features/changes.ts";
+import type { Environment } from "../config/read/interpolate.ts";
 import type { ReloadStatus } from "../features/status/status.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../kernel/config/config.ts";
 import type { Proof } from "../proof/proof.ts";
 import type { LocalLedger } from "../kernel/budget/local-ledger.ts";
-import { changesBetween, type Named, namedTexts } from "../platform/changes.ts";
+import { changesBetween, type Named, namedTexts, textOf } from "../platform/changes.ts";
+import { sharedNext } from "../platform/shared-work.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../features/log/logger.ts";
 
 export type ReloadParts = TransportParts & {
   readonly configPath: string;
+  /** Where polls do not run. */
+  readonly load: (configPath: string, environment: Environment) => Promise<Loading>;
   readonly withdraw: (variables: readonly string[]) => void;
   /** Undefined while another process leads. */
   readonly life: () =>
@@ -42,10 +47,15 @@ export class AppReload implements AsyncDisposable {
   #last: LastReload;
   /** While a refused config is tried again by itself, each of its faults is logged once. */
   readonly #told = new Set<string>();
-  /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** It has not read the file yet: whoever asks meanwhile gets its answer. */
-  #next: Promise<ReloadResult> | undefined;
+  /** One after the other: SIGHUP, a changed file, a POST. Whoever asks before its turn gets its answer. */
+  readonly #next: () => Promise<ReloadResult> = sharedNext(() =>
+    this.exclusively(() => this.#reload()).catch((bug: unknown) => {
+      // What runs is not what was asked for.
+      this.#status = { ...this.#status, successful: false, fault: undefined };
+      throw bug;
+    }),
+  );
 
   constructor({ config, shown, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
@@ -65,7 +75,7 @@ export class AppReload implements AsyncDisposable {
     return this.#shown;
   }
 
-  /** Of the config that runs. */
+  /** That of the config that runs. */
   get proof(): Proof {
     return this.#proof;
   }
@@ -81,15 +91,7 @@ export class AppReload implements AsyncDisposable {
   run(cause: WatchCause | "asked"): Promise<ReloadResult> {
     // Whoever asks is told each fault, also one that was told before.
     if (cause !== "again") this.#told.clear();
-    if (this.#next !== undefined) return this.#next;
-    const next = this.#turn.then(() => {
-      this.#next = undefined;
-      return this.#reload();
-    });
-    this.#next = next;
-    // A bug: what runs is not what was asked for.
-    this.#turn = next.catch(() => (this.#status = { ...this.#status, successful: false, fault: undefined }));
-    return next;
+    return this.#next();
   }
 
   /** Waits for the one in progress. */
@@ -98,10 +100,10 @@ export class AppReload implements AsyncDisposable {
   }
 
   async #reload(): Promise<ReloadResult> {
-    const { configPath, environment, log, clock, stopping } = this.#parts;
+    const { configPath, environment, load, log, clock, stopping } = this.#parts;
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const before = this.#config;
-    const loaded = await loadInThread(configPath, environment);
+    const loaded = await load(configPath, environment);
     const faults = await this.#swap(loaded);
     const [fault] = faults;
     const { digest, files, parts } = loaded;
@@ -170,29 +172,15 @@ export class AppReload implements AsyncDisposable {
   }
 }
 
-const PARTS: Readonly<Record<string, (config: Config) => Named>> = {
-  upstreams: ({ upstreams }) => new Map(upstreams.map((each) => [each.name, textOf(each)])),
-  budgets: ({ budgets }) => new Map(budgets.map((each) => [each.name, JSON.stringify(each)])),
-  receivers: ({ notify = [] }) => new Map(notify.map((each) => [each.name, JSON.stringify(each)])),
-  settings: ({ web, log, fleet, vantage, denyAddresses }) =>
-    namedTexts({ web, log, fleet, vantage, deny_addresses: denyAddresses }),
-};
-
 function changesOf(before: Config, after: Config): readonly string[] {
-  return Object.entries(PARTS).flatMap(([parts, partsOf]) =>
-    changesBetween(parts, partsOf(before), partsOf(after)),
-  );
+  const named = NAMED.flatMap(([what, of]) => {
+    const texts = (config: Config): Named => new Map(of(config).map((each) => [each.name, textOf(each)]));
+    return changesBetween(what, texts(before), texts(after));
+  });
+  const settings = (config: Config): Named =>
+    namedTexts(Object.fromEntries(SETTINGS.map(([key, of]) => [key, of(config)])));
+  return [...named, ...changesBetween("settings", settings(before), settings(after))];
 }
-
-/** The keys that stay as they are until a restart, and what of a config they are. */
-const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unknown])[] = [
-  ["web.listen", ({ web }) => web.listen],
-  ["web.probe_listen", ({ web }) => web.probeListen],
-  ["web.config_file", ({ web }) => web.configFile],
-  ["fleet", ({ fleet }) => fleet],
-  ["vantage.name", ({ vantage }) => vantage?.name],
-  ["state.path", ({ state }) => state?.path],
-];
 
 function whatCannotChange(running: Config, wanted: Config): readonly string[] {
   return FIXED.filter(

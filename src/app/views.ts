@@ -1,11 +1,17 @@
-import type { AppFleet } from "../features/fleet/fleet.ts";
+import type { Lead } from "./features/lead.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
-import { worstBurn } from "../features/history/credit.ts";
-import { WHY } from "../features/hints/concern.ts";
 import type { Budgets } from "./features/polling.ts";
 import type { Budget } from "../kernel/config/config.ts";
-import { factsOf, type Polled, summaryOf } from "../features/status/facts.ts";
+import {
+  budgetStatusOf,
+  factsOf,
+  type Polled,
+  readersOf,
+  shownOf,
+  summaryOf,
+  usedUpOf,
+} from "../features/status/facts.ts";
 import { lostAtMs, type StateStore } from "../features/history/state.ts";
 import { completed } from "../kernel/metrics/family.ts";
 import type {
@@ -14,42 +20,37 @@ import type {
   Running,
   UpstreamSnapshot,
 } from "../kernel/metrics/snapshot.ts";
-import { METRICS } from "./features/metrics.ts";
-import type { QuotaSnapshot } from "../features/quota/standing.ts";
+import { FACTS, METRICS } from "./features/shown.ts";
 import { stalledAtMs } from "../proof/proof.ts";
-import { quotaSentence } from "../features/history/credit-sentence.ts";
-import { limitStatusOf } from "../features/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../features/status/status.ts";
 import { type Columns, type Range, spanOf } from "../features/history/timeline.ts";
 import type { Clock } from "../kernel/time/clock.ts";
-import type { Notifier } from "../features/notify/notifier.ts";
 import { DAY_MS } from "../kernel/time/duration.ts";
 import { VERSION } from "../version.ts";
-import type { QuotaName } from "../features/quota/quota-forecast.ts";
 
-/** What the views are made of: all of it for each scrape, and for a page what it shows. */
+/** The views are made of these: of all for each scrape, and for a page what it shows. */
 export type ViewSources = {
   readonly clock: Clock;
   readonly startedAtMs: () => number;
   /** Undefined while another process leads. */
   life(): Life | undefined;
   /** Undefined without one. */
-  fleet?(): Pick<AppFleet, "snapshot" | "status"> | undefined;
+  lead?(): Pick<Lead, "running" | "status"> | undefined;
   readonly reload: Pick<AppReload, "config" | "proof" | "status">;
   isReady(): boolean;
 };
 
-/** What polls, and all that follows from its polls. */
+/** The polling, and all that follows from its polls. */
 type Life = {
   readonly budgets: Pick<Budgets, "ledger" | "hints" | "quotas">;
   readonly store: StateStore | undefined;
   readonly polling: ShownPolling;
-  readonly notifier: Pick<Notifier, "snapshots">;
+  readonly running: Partial<Running>;
 };
 
 type ShownPolling = Pick<
   AppPolling,
-  "recordOf" | "healthOf" | "owedSinceMs" | "conditionOf" | "offlineUpstreams"
+  "recordOf" | "healthOf" | "owedSinceMs" | "nextSlotAtMs" | "offlineUpstreams"
 >;
 
 /** Each upstream and each budget is read when its turn comes: what left the config by then is left out. */
@@ -69,7 +70,6 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
             .map(viewOf)
             .filter((view) => view !== undefined),
     offlineUpstreams: life?.polling.offlineUpstreams(clock.wallNow()),
-    vantage: config.vantage?.name,
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
     startedAtMs: sources.startedAtMs(),
@@ -80,10 +80,11 @@ function runningOf(sources: ViewSources): Running {
   const { config, proof } = sources.reload;
   const life = sources.life();
   return {
-    ...life,
+    ...life?.running,
     ...life?.budgets,
+    ...sources.lead?.()?.running,
+    store: life?.store,
     recordOf: (upstream) => life?.polling.recordOf(upstream),
-    fleet: sources.fleet?.(),
     config,
     proof,
     nowMs: sources.clock.wallNow(),
@@ -114,23 +115,25 @@ function* upstreamViews(
 }
 
 export function statusView(sources: ViewSources): Status {
-  const { reload, clock } = sources;
+  const { reload } = sources;
   const { config } = reload;
   const life = sources.life();
-  const fleet = sources.fleet?.()?.status;
+  const fleet = sources.lead?.()?.status;
   const { polling, store } = life ?? {};
-  const nowMs = clock.wallNow();
-  const upstreams = new Map(config.upstreams.map((upstream) => [upstream.name, upstream]));
+  const running = runningOf(sources);
+  const { nowMs } = running;
+  const upstreamOf = byName(config.upstreams);
   const polled = (name: string): Polled | undefined => {
-    const [upstream, record] = [upstreams.get(name), polling?.recordOf(name)];
-    return polling && upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
+    const [upstream, record] = [upstreamOf(name), polling?.recordOf(name)];
+    if (polling === undefined || upstream === undefined || record === undefined) return undefined;
+    return { upstream, record, health: polling.healthOf(name), nextSlotAtMs: polling.nextSlotAtMs(upstream) };
   };
-  const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const viewOf = life && budgetViews(runningOf(sources), life);
+  const budgetOf = byName(config.budgets);
+  const viewOf = life && budgetViews(running, life);
   const shown = new Map<string, BudgetStatus | undefined>();
   const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
     const view = budget && viewOf?.(budget);
-    return view && budgetStatusOf(budget, view, nowMs);
+    return view && budgetStatusOf(budget, view, FACTS, nowMs);
   };
   return {
     version: VERSION,
@@ -143,17 +146,18 @@ export function statusView(sources: ViewSources): Status {
     stateStoreUp: store?.isUp,
     stateLostAtMs: lostAtMs(store, nowMs),
     lastReload: reload.status,
+    names: namesOf(config.upstreams),
     upstreams: {
       *[Symbol.iterator]() {
-        for (const name of upstreams.keys()) {
+        for (const { name } of config.upstreams) {
           const found = polled(name);
-          if (found !== undefined) yield summaryOf(found, nowMs);
+          if (found !== undefined) yield summaryOf(found, FACTS, running);
         }
       },
     },
     facts: (name) => {
       const found = polled(name);
-      return found && factsOf(found, nowMs);
+      return found && factsOf(found, FACTS, running);
     },
     columns: (name, range) =>
       polling?.recordOf(name)?.history.columns(range, nowMs) ?? {
@@ -162,17 +166,39 @@ export function statusView(sources: ViewSources): Status {
         areQuantiles: false,
       },
     incidentsOf: (name) => polling?.recordOf(name)?.history.incidents ?? [],
-    valueHistory: (name, value) => {
-      const points = polling?.recordOf(name)?.history.tracks.of(value)?.points ?? [];
-      return points.map(({ atMs, value: of }) => ({ atMs, value: of }));
+    details: (name) => {
+      const found = polled(name);
+      return found ? shownOf(found, FACTS, running, "details") : {};
     },
-    budgets: [...budgets.keys()],
+    shown: (name) => {
+      const found = polled(name);
+      return found ? shownOf(found, FACTS, running) : {};
+    },
+    budgets: namesOf(config.budgets),
     budget: (name) => {
       // Thousands of upstreams may ask for the same one.
-      if (!shown.has(name)) shown.set(name, shownBudget(budgets.get(name)));
+      if (!shown.has(name)) shown.set(name, shownBudget(budgetOf(name)));
       return shown.get(name);
     },
+    usedUp: (name, budget) => usedUpOf(upstreamOf(name), budget, FACTS, running),
+    ...readersOf(FACTS),
   };
+}
+
+type Named = { readonly name: string };
+
+function namesOf(all: readonly Named[]): Iterable<string> {
+  return {
+    *[Symbol.iterator]() {
+      for (const { name } of all) yield name;
+    },
+  };
+}
+
+/** There are thousands, and some answers ask for none. */
+function byName<Found extends Named>(all: readonly Found[]): (name: string) => Found | undefined {
+  let known: ReadonlyMap<string, Found> | undefined;
+  return (name) => (known ??= new Map(all.map((each) => [each.name, each]))).get(name);
 }
 
 type ColumnSources = Pick<ViewSources, "clock"> & {
@@ -206,31 +232,5 @@ function budgetViews(
   return ({ name }) => {
     const rates = ledger.ratesOf(name);
     return rates && complete({ name, rates });
-  };
-}
-
-function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
-  const { advertisedLimit: limit, advertisedRemaining: remaining, advertisedLimits = [] } = view;
-  const { pausedUntilWallMs: pausedUntilMs = 0, refusedWhy, quota, spend, quotas = [] } = view;
-  const ours: Partial<Record<QuotaName, QuotaSnapshot | undefined>> = { own: quota, spend };
-  return {
-    name: budget.name,
-    share: budget.share,
-    ...(budget.vantage && { vantage: budget.vantage }),
-    rates: view.rates,
-    advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
-    limits: advertisedLimits.map(limitStatusOf),
-    pausedUntilMs,
-    ...(pausedUntilMs > 0 && refusedWhy && { pausedBecause: WHY[refusedWhy] }),
-    quota,
-    ...(spend && { spend }),
-    ...(quotas.length > 0 && {
-      quotas: quotas.map(({ quota: name, burns }) => ({
-        quota: name,
-        sentence: quotaSentence(burns, nowMs, ours[name]),
-        emptyAtMs: worstBurn(burns)?.emptyAtMs,
-        burns,
-      })),
-    }),
   };
 }

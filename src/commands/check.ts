@@ -4,16 +4,16 @@ import { notesBeside } from "../features/state/reading.ts";
 import type { Config } from "../kernel/config/config.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
 import { UNREADABLE } from "../platform/mark.ts";
-import { learnedSentence } from "../features/status/limit-sentence.ts";
+import { learnedSentence } from "../features/hints/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import type { Loading, RequestLine } from "../config/load.ts";
-import { alsoElsewhere, type Deployment } from "../proof/deployments.ts";
-import { costsOf } from "../features/money/proof.ts";
-import { unsafeSendings } from "../proof/sendings.ts";
+import { alsoElsewhere, type Deployment, unsafeSendings } from "../proof/deployments.ts";
+import { costsOf } from "../features/quota/proof.ts";
+import { PROOF_PARTS } from "../app/features/proof.ts";
 import type { BudgetProof } from "../proof/numbers.ts";
 import type { CommandIo } from "../config/command-line.ts";
-import { type ToldDown, toldDown } from "../proof/told-down.ts";
-import { proofTable, requestsTable, toldDownTable } from "./proof-table.ts";
+import { type Detection, detectionsOf } from "../proof/detection.ts";
+import { proofTable, requestsTable, detectionTable } from "./proof-table.ts";
 
 export type CheckOptions = CommandIo & {
   /** Configs of other deployments: with the first they must have nothing in common. */
@@ -35,11 +35,11 @@ export type CheckReport = {
   readonly learned: Readonly<Record<string, readonly string[]>>;
   /** How often each request is sent at most that may do or cost something. */
   readonly unsafe: readonly string[];
-  /** What all polls cost at most, a sentence for each currency. */
+  /** All polls cost so much at most: a sentence for each currency. */
   readonly costs: readonly string[];
   /** How soon it is known of each upstream that it is down. */
-  readonly toldDown: readonly ToldDown[];
-  /** What is asked of each upstream. */
+  readonly detections: readonly Detection[];
+  /** The request of each upstream. */
   readonly requests: readonly RequestLine[];
 };
 
@@ -90,11 +90,11 @@ function reportOf(
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   const costs = isLoaded ? costsOf(loading.config) : [];
   const requests = isLoaded ? loading.requests : [];
-  const told = isLoaded ? toldDown(loading.config, loading.proof) : [];
+  const detections = isLoaded ? detectionsOf(loading.config, loading.proof, PROOF_PARTS) : [];
   const outWarnings = (some: readonly Fault[]): void => {
     for (const warning of some) out(`\nwarning: ${formatFault(warning)}\n`);
   };
-  const proven = { budgets, learned, unsafe, costs, toldDown: told, requests };
+  const proven = { budgets, learned, unsafe, costs, detections, requests };
   const report: CheckReport = { file, ok: isLoaded, faults, warnings, ...proven };
   if (json) return report;
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
@@ -102,7 +102,7 @@ function reportOf(
   outWarnings(warnings.filter(({ exposesKey }) => exposesKey));
   if (requests.length > 0) out(`\n${requestsTable(requests)}`);
   if (loading.proof !== undefined) out(`\n${proofTable(loading.proof)}`);
-  if (told.length > 0) out(`\n${toldDownTable(told)}`);
+  if (detections.length > 0) out(`\n${detectionTable(detections)}`);
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }

@@ -11,7 +11,8 @@ export const SHIPPED_RUNBOOKS: string = `${SHIPPED_STATUS_PAGE}runbooks/`;
 export async function dashboard(options: CommandIo & LinkOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { statusPage = `http://localhost:${loaded.config.web.listen.port}/` } = options;
+  const { pageUrl, listen } = loaded.config.web;
+  const { statusPage = pageUrl ?? `http://localhost:${listen.port}/` } = options;
   const { runbooks = `${folderUrl(statusPage)}runbooks/` } = options;
   const addresses = new Map<unknown, string>([
     [SHIPPED_RUNBOOKS, folderUrl(runbooks)],

@@ -34,6 +34,7 @@ export async function demo(command: DemoCommand): Promise<number> {
     log: createLogger({ level: "info", pretty: true }),
     onStarted: (app) => out(welcome(app)),
   });
+  if (code !== 0) return code;
   for (const upstream of limits) {
     for (const { limit, requests } of upstream.worstWindow()) {
       const window = `${limit.perMs / 1_000} s`;

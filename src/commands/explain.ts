@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { decodeBody } from "../transport/decode.ts";
 import { concernOf, type Draw, drawsOn, WHY } from "../features/hints/concern.ts";
-import { ADVICE, type Advice } from "../features/hints/fields/advice.ts";
+import { HINTS, type AnswerHints } from "../features/hints/fields/answer-hints.ts";
 import { type AdvertisedLimit, limitsOf } from "../features/hints/fields/limits.ts";
 import type { Expectation, Upstream } from "../kernel/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
@@ -10,15 +10,15 @@ import { bodyReadingOf } from "../app/features/reading.ts";
 import type { BodyReading } from "../transport/body-reader.ts";
 import { Answer } from "../kernel/poll/answer.ts";
 import { judgeAnswer, type Libraries } from "../kernel/poll/judging.ts";
-import { type SeenValues, VALUES } from "../features/values/values.ts";
-import { humanDuration } from "../features/history/humanize.ts";
+import { jsonOfSaid, linesOfSaid } from "../app/features/said.ts";
+import type { Fields } from "../kernel/text/field.ts";
+import { humanDuration } from "../platform/humanize.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { parseHttpDate } from "../kernel/time/http-date.ts";
 import { fileProblem } from "../platform/regular-file.ts";
 import { judgingOf, librariesFor } from "../app/features/judging.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
-import { valueLines } from "./probe.ts";
 
 export type ExplainCommand = CommandIo & {
   /** `-` for standard input. */
@@ -48,8 +48,10 @@ export async function explain(command: ExplainCommand): Promise<number> {
     return 1;
   }
   const libraries = await librariesFor(expected);
-  const explanation = explanationOf(answer, expected, command.wallNowMs, libraries);
-  out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
+  const explained = explanationOf(answer, expected, command.wallNowMs, libraries);
+  const { explanation, said } = explained;
+  const shown = { ...jsonOfSaid(said), ...explanation };
+  out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : describe(explained));
   return 0;
 }
 
@@ -114,18 +116,21 @@ function readAs(reading: BodyReading | undefined, body: Uint8Array): Pick<Answer
   return { body: fold.events === 0 ? body : fold.last, stream: fold.read };
 }
 
-type Explanation = Partial<SeenValues> & {
+/** `said`: what was read in it. */
+type Explained = { readonly explanation: Explanation; readonly said: Fields | undefined };
+
+type Explanation = {
   readonly status: number;
   readonly outcome: PollOutcome["kind"];
   readonly reason: string;
   readonly detail: string;
   readonly words: string | undefined;
-  readonly pause: Advice["pause"] | undefined;
+  readonly pause: AnswerHints["pause"] | undefined;
   readonly throttled: boolean;
   /** For whose limit it is taken, where the upstream draws on several. */
   readonly budgets: readonly { readonly budget: string; readonly because: string }[];
   readonly limits: readonly AdvertisedLimit[];
-  readonly remaining: Advice["remaining"];
+  readonly remaining: AnswerHints["remaining"];
   readonly malformed: number;
 };
 
@@ -134,7 +139,7 @@ function explanationOf(
   { draws = [], ...asked }: Expected,
   wallNowMs: number,
   libraries: Libraries,
-): Explanation {
+): Explained {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, ...readAs(bodyReadingOf(asked), body) } as const;
@@ -147,33 +152,33 @@ function explanationOf(
   };
   const answer = new Answer(asked, observation, atMs);
   const { outcome, detail, words, said } = judgeAnswer(answer, judgingOf(asked, libraries));
-  const advice = ADVICE.of(said);
-  return {
-    ...VALUES.of(said),
+  const hints = HINTS.of(said);
+  const explanation = {
     status: head.status,
     outcome: outcome.kind,
     reason: outcome.reason,
     detail,
     words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
-    pause: advice?.pause,
-    throttled: advice?.throttled === true,
+    pause: hints?.pause,
+    throttled: hints?.throttled === true,
     budgets:
-      advice === undefined || draws.length < 2
+      hints === undefined || draws.length < 2
         ? []
-        : [...concernOf(draws, advice).held].map(([budget, why]) => ({ budget, because: WHY[why] })),
-    limits: limitsOf(advice?.families ?? []),
-    remaining: advice?.remaining,
-    malformed: advice?.malformed ?? 0,
+        : [...concernOf(draws, hints).held].map(([budget, why]) => ({ budget, because: WHY[why] })),
+    limits: limitsOf(hints?.families ?? []),
+    remaining: hints?.remaining,
+    malformed: hints?.malformed ?? 0,
   };
+  return { explanation, said };
 }
 
-function describe(explanation: Explanation): string {
+function describe({ explanation, said }: Explained): string {
   const { outcome, reason, detail, words, malformed } = explanation;
   const lines: (readonly [string, string])[] = [
     ["outcome", reason === "" ? outcome : `${outcome}: ${reason}`],
     ["because", detail],
     ...(words === undefined ? [] : [["words", `"${words}"`] as const]),
-    ...valueLines(explanation).map((line) => ["value", line] as const),
+    ...linesOfSaid(said),
     ["pause", pauseSentence(explanation)],
     ...explanation.budgets.map(
       ({ budget, because }) => ["whose", `the limit of budget ${budget}: ${because}`] as const,
@@ -186,7 +191,7 @@ function describe(explanation: Explanation): string {
   return lines.map(([name, text]) => `${name.padEnd(10)} ${text}\n`).join("");
 }
 
-const SOURCES: Readonly<Record<NonNullable<Advice["pause"]>["source"], string>> = {
+const SOURCES: Readonly<Record<NonNullable<AnswerHints["pause"]>["source"], string>> = {
   retry_after: "it says when to come back",
   rate_limit: "a limit of it is used up until then",
   credit_spent: "credit is used up, and it does not say until when",

@@ -2,41 +2,43 @@ import { existsSync } from "node:fs";
 import { systemClock } from "../platform/clock.ts";
 import { openStateStore } from "../features/state/store.ts";
 import { notesBeside } from "../features/state/reading.ts";
+import { USER_AGENT } from "../version.ts";
 import { KnownKeys } from "../transport/secrets/known-keys.ts";
 import { NameResolver } from "../transport/dns/name-resolver.ts";
-import { equipmentOf, openBudgets } from "../app/features/polling.ts";
+import { type BudgetsParts, equipmentOf, openBudgets } from "../app/features/polling.ts";
 import { LargeAnswers } from "../app/large-answers.ts";
 import { closeProbes, openProbes } from "../app/probes.ts";
-import { AppTokens } from "../features/auth/tokens.ts";
+import { openCredentials } from "../app/features/credentials.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../kernel/config/config.ts";
 import { partName } from "../kernel/config/part.ts";
-import type { NoteHome } from "../kernel/text/notes.ts";
+import { type Note, type NoteHome, notesOf } from "../kernel/text/notes.ts";
 import { HOURS, allUsed, quotasIn } from "../features/quota/quota.ts";
-import { ADVICE, type Advice } from "../features/hints/fields/advice.ts";
+import { HINTS, type AnswerHints } from "../features/hints/fields/answer-hints.ts";
 import { concernOf, drawsOn } from "../features/hints/concern.ts";
 import { needsOf } from "../kernel/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../features/hints/learned-windows.ts";
 import { listing } from "../kernel/text/listing.ts";
 import type { Log } from "../kernel/text/log.ts";
-import { COST } from "../features/money/cost.ts";
+import { COST } from "../features/quota/cost.ts";
 import type { Poll } from "../kernel/poll/poll.ts";
 import { STREAM } from "../kernel/poll/reader.ts";
-import { type SeenValues, VALUES } from "../features/values/values.ts";
+import { linesOfSaid, jsonOfSaid } from "../app/features/said.ts";
 import type { Ask, Lease, Ledger } from "../kernel/budget/ledger.ts";
-import { type BudgetRecord, NOTHING_HELD, windowsIn } from "../features/hints/record.ts";
-import { formatMoney } from "../features/money/price.ts";
+import type { Hints } from "../features/hints/hints.ts";
+import { PAUSES } from "../features/hints/pauses.ts";
+import { HELD, NOTHING_HELD, windowsIn } from "../features/hints/record.ts";
+import { formatMoney } from "../platform/money.ts";
 import type { StateStore } from "../features/history/state.ts";
 import type { Ending, Gate } from "../kernel/poll/ports.ts";
-import { humanLatency } from "../features/history/humanize.ts";
-import { urlWithoutQuery } from "../features/status/status.ts";
-import { limitComparison, limitSentence } from "../features/status/limit-sentence.ts";
+import { humanLatency } from "../platform/humanize.ts";
+import { urlWithoutQuery } from "../transport/secrets/keys.ts";
+import { limitComparison, limitSentence } from "../features/hints/limit-sentence.ts";
 import { LeaseQueue } from "../kernel/polling/lease-queue.ts";
-import { endedUnsent, pollOnce, type PollOnceParts, type Target } from "../kernel/polling/poll-once.ts";
+import { endedUnsent, pollOnce, type PollOnceDeps, type Target } from "../kernel/polling/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
-import { happenedPhases, type PhaseTimesMs } from "../kernel/exchange/exchange.ts";
+import { happenedPhases, type PhaseTimesMs, type StreamMeasures } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
-import type { StreamMeasures } from "../kernel/exchange/exchange.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */
@@ -74,30 +76,41 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const onBug = (error: unknown): void => err(`a bug in pacewatch: ${String(error)}`);
   await using stack = new AsyncDisposableStack();
+  const notes = config.state === undefined ? [] : notesBeside(config.state.path);
   const store = await openCounts(config, log);
   stack.defer(() => store?.close());
   const kept = quotasIn([{ notes: store?.notes ?? [] }]);
   const budgets = openBudgets(config, clock, {
     quotas: store?.isLoss === true ? allUsed(kept, clock.wallNow()) : kept,
-    budgets: besideDaemon(config),
+    ...besideDaemon(config, command.force ? [] : notes),
     homes: store === undefined ? [] : [countsOnly(store)],
   });
   const { ledger, hints, quotas, journal } = budgets;
   store?.readAfterTrouble(() => quotas.notes);
   stack.defer(async () => void (await journal.written()));
-  const parts = { environment, keys, clock, log, names: new NameResolver({ clock }) };
+  const equipped = upstreams.map((upstream) => ({ ...equipmentOf(upstream, budgets), upstream }));
+  const asked = equipped.filter(({ upstream }) => {
+    const fault = pauseFault(upstream, hints);
+    if (fault !== undefined) err(fault);
+    return fault === undefined;
+  });
+  const names = new NameResolver({ clock });
+  const parts = { environment, keys, clock, log, names, userAgent: USER_AGENT };
   const queue = new LeaseQueue(ledger, clock, onBug);
   const largeAnswers = stack.use(new LargeAnswers(clock));
-  const tokens = stack.use(new AppTokens({ ...parts, hints, queue, onBug }));
-  const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
+  const credentials = openCredentials({ ...parts, hints, queue, onBug });
+  for (const each of credentials) stack.use(each);
+  const polled = asked.map(({ upstream }) => upstream);
+  const { probes, faults: unopened } = await openProbes(polled, { ...parts, credentials });
   stack.defer(() => closeProbes(probes));
   for (const { fault } of unopened) err(fault);
   if (unopened.length > 0) return 1;
-  const windows = config.state === undefined ? new Map() : windowsIn(notesBeside(config.state.path));
-  const polls = upstreams.map(async (upstream): Promise<Result | undefined> => {
+  const windows = windowsIn(notes);
+  const polls = asked.map(async (each): Promise<Result | undefined> => {
+    const { upstream } = each;
     const found = probes.get(upstream.name);
     if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-    const target = { ...equipmentOf(upstream, budgets), upstream, probe: found };
+    const target = { ...each, probe: found };
     const poll = await pollWithLease(target, ledger, {
       clock,
       judgeLarge: largeAnswers.judge,
@@ -106,15 +119,15 @@ export async function probe(command: ProbeCommand): Promise<number> {
       err,
     });
     if (poll === undefined) return undefined;
-    const advice = ADVICE.of(poll.said);
-    const limits = advice === undefined ? [] : limitsIn(advice, upstream, config, windows);
+    const hints = HINTS.of(poll.said);
+    const limits = hints === undefined ? [] : limitsIn(hints, upstream, config, windows);
     if (!json) out(describe(upstream, poll, limits));
     return { upstream, poll, limits };
   });
   const results = await Promise.all(polls);
-  const polled = results.filter((result) => result !== undefined);
-  if (json) out(`${JSON.stringify(polled.map(asJson), undefined, 2)}\n`);
-  return results.every((result) => result?.poll.outcome.kind === "ok") ? 0 : 1;
+  const told = results.filter((result) => result !== undefined);
+  if (json) out(`${JSON.stringify(told.map(asJson), undefined, 2)}\n`);
+  return told.filter(({ poll }) => poll.outcome.kind === "ok").length === upstreams.length ? 0 : 1;
 }
 
 async function openCounts({ state, budgets }: Config, log: Log): Promise<StateStore | undefined> {
@@ -126,9 +139,21 @@ async function openCounts({ state, budgets }: Config, log: Log): Promise<StateSt
   return undefined;
 }
 
-/** Its part is the daemon's: nobody waits here until others have given theirs up. */
-function besideDaemon({ budgets }: Config): ReadonlyMap<string, BudgetRecord> {
-  return new Map(budgets.map((budget) => [budget.name, { ...NOTHING_HELD, part: partName(budget) }]));
+/** Its part is the daemon's: nobody waits here until others have given theirs up. And so is what an upstream asked for. */
+function besideDaemon({ budgets }: Config, notes: readonly Note[]): Pick<BudgetsParts, "budgets" | "pauses"> {
+  const held = new Map(notesOf(HELD, [{ notes }]));
+  for (const budget of budgets)
+    held.set(budget.name, { ...(held.get(budget.name) ?? NOTHING_HELD), part: partName(budget) });
+  return { budgets: held, pauses: notesOf(PAUSES, [{ notes }]) };
+}
+
+/** Undefined where the state file knows of no pause, or of none that `max_pause` allows: its gate is open already. */
+function pauseFault({ name, budgets }: Upstream, hints: Hints): string | undefined {
+  const pausedUntilMs = Math.max(hints.pausedUntilMs(budgets), hints.upstreamPausedUntilMs(name));
+  const pauseMs = pausedUntilMs - systemClock.now();
+  if (pauseMs <= 0) return undefined;
+  const until = new Date(systemClock.wallNow() + pauseMs).toISOString();
+  return `cannot probe: upstream "${name}" asked for a pause until ${until}: before that it needs --force`;
 }
 
 /** What the daemon learned of its budgets stays as it left it. */
@@ -157,11 +182,11 @@ function faultsOf(
   return [...unknown, ...large];
 }
 
-type PollParts = PollOnceParts & { readonly err: (line: string) => void };
+type PollParts = PollOnceDeps & { readonly err: (line: string) => void };
 
 async function pollWithLease(target: Target, ledger: Ledger, parts: PollParts): Promise<Poll | undefined> {
   const { upstream, probe, ask } = target;
-  const slot = { origin: "first" as const, atMs: parts.clock.now() };
+  const slot = { origin: "first" as const, cameMs: parts.clock.now() };
   const ending = probe.gate && (await prepared(probe.gate));
   if (ending !== undefined) return endedUnsent(upstream, slot, ending, parts);
   const lease = await awaitLease(upstream.name, ask, ledger, parts);
@@ -175,18 +200,18 @@ type ShownLimit = { readonly sentence: string; readonly comparison: string };
 
 /** Compares what it advertised, with the windows that the daemon has learned, with the config. */
 function limitsIn(
-  advice: Advice,
+  hints: AnswerHints,
   upstream: Upstream,
   config: Config,
   windows: ReadonlyMap<string, readonly LearnedWindow[]>,
 ): readonly ShownLimit[] {
   const budgets = config.budgets.filter(({ name }) => upstream.budgets.includes(name));
-  const heard = budgets.length < 2 ? undefined : concernOf(drawsOn(upstream.budgets, config), advice).heard;
+  const heard = budgets.length < 2 ? undefined : concernOf(drawsOn(upstream.budgets, config), hints).heard;
   const drawing = ({ name }: Budget): readonly Upstream[] =>
     config.upstreams.filter((each) => each.budgets.includes(name));
   return budgets.flatMap((budget) =>
     new LearnedWindows(windows.get(budget.name))
-      .read((heard === undefined ? advice : heard.get(budget.name))?.families ?? [], systemClock.now())
+      .read((heard === undefined ? hints : heard.get(budget.name))?.families ?? [], systemClock.now())
       .map((limit) => ({
         sentence: limitSentence(limit),
         comparison: limitComparison(limit, budget, needsOf(drawing(budget))),
@@ -198,7 +223,7 @@ function limitsIn(
 async function prepared(gate: Gate): Promise<Ending | undefined> {
   for (;;) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const standing = gate.prepare?.({ dueAtMs: systemClock.now(), settled: resolve });
+    const standing = gate.prepare?.({ dueMs: systemClock.now(), settled: resolve });
     if (standing?.kind !== "waiting") return standing;
     await promise;
   }
@@ -231,7 +256,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
   const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
   const reason = poll.outcome.reason;
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
-  const [cost, seen] = [COST.of(poll.said), VALUES.of(poll.said)];
+  const cost = COST.of(poll.said);
   const slow = poll.degraded ? ", slow" : "";
   return [
     `${upstream.name}  ${outcome}${slow}  ${status}  in ${humanLatency(poll.durationMs)}`,
@@ -239,7 +264,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
     ...streamLines(STREAM.of(poll.said)).map((line) => `  stream   ${line}`),
-    ...valueLines(seen ?? {}).map((line) => `  value    ${line}`),
+    ...linesOfSaid(poll.said).map(([name, line]) => `  ${name.padEnd(8)} ${line}`),
     ...(cost === undefined ? [] : [`  cost     ${formatMoney(cost.units)} ${cost.currency}`]),
     ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
@@ -251,7 +276,7 @@ type Result = { readonly upstream: Upstream; readonly poll: Poll; readonly limit
 
 function asJson({ upstream, poll, limits }: Result): object {
   const { said } = poll;
-  const [stream, seen, cost] = [STREAM.of(said), VALUES.of(said), COST.of(said)];
+  const [stream, cost] = [STREAM.of(said), COST.of(said)];
   return {
     upstream: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -264,10 +289,7 @@ function asJson({ upstream, poll, limits }: Result): object {
     ...(stream && { stream }),
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
-    ...(seen && {
-      values: seen.values.map(({ name, value }) => ({ name, value })),
-      unreadable: seen.unreadable,
-    }),
+    ...jsonOfSaid(said),
     ...(cost && { cost: Number(formatMoney(cost.units)), currency: cost.currency }),
     limits,
   };
@@ -281,16 +303,6 @@ function streamLines(stream: StreamMeasures | undefined): readonly string[] {
     firstEventMs === undefined ? [] : [`the first that counts after ${humanLatency(firstEventMs)}`];
   const gap = longestGapMs === undefined ? [] : [`the longest gap ${humanLatency(longestGapMs)}`];
   return [[`${counted(events, "event")} in ${bytes} B`, ...first, ...gap].join(", ")];
-}
-
-/** Each value of the config, or what stands in its place. */
-export function valueLines({ values = [], unreadable = [] }: Partial<SeenValues>): readonly string[] {
-  return [
-    ...values.map(({ name, value }) => `${name}: ${value}`),
-    ...unreadable.map(({ name, found }) =>
-      found === undefined ? `${name}: nothing stands there` : `${name}: ${found}, which is no number`,
-    ),
-  ];
 }
 
 const BAR_CELLS = 32;

@@ -1,12 +1,12 @@
 import type { RequestLine } from "../config/load.ts";
 import { formatPercentage } from "../kernel/text/percent.ts";
-import { formatUnits } from "../features/money/price.ts";
+import { formatUnits } from "../platform/money.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../proof/numbers.ts";
 import type { Proof } from "../proof/proof.ts";
-import type { ToldDown } from "../proof/told-down.ts";
+import type { Detection } from "../proof/detection.ts";
 import { listing } from "../kernel/text/listing.ts";
-import { inThousands } from "../features/history/thousands.ts";
+import { inThousands } from "../platform/humanize.ts";
 import { formatDuration } from "../kernel/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
@@ -25,9 +25,9 @@ export function requestsTable(requests: readonly RequestLine[]): string {
 }
 
 /** Upstreams of which it is known equally soon share a line. */
-export function toldDownTable(told: readonly ToldDown[]): string {
-  const linesOf = (whenOf: (of: ToldDown) => string): readonly string[] => {
-    const alike = [...Map.groupBy(told, whenOf)];
+export function detectionTable(detections: readonly Detection[]): string {
+  const linesOf = (whenOf: (of: Detection) => string): readonly string[] => {
+    const alike = [...Map.groupBy(detections, whenOf)];
     const width = Math.max(16, ...alike.map(([when]) => when.length));
     return alike.map(
       ([when, upstreams]) => `  ${when.padEnd(width)}  ${listing(upstreams.map(({ upstream }) => upstream))}`,
@@ -148,7 +148,7 @@ function quotaLine({ quota, scheduled, spentEarly, currency }: QuotaProof): stri
     inThousands(formatUnits(units, currency), " "),
   );
   const early = quota.onExhaust === "stop" ? ": polls will stop early" : ": does not fit";
-  return `schedules ask for ${asked} of ${most} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}${spentEarly ? early : ""}`;
+  return `schedules ask for ${asked} of ${most} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}, without confirmations${spentEarly ? early : ""}`;
 }
 
 /** 90s as 1m30s, 1500ms as 1.5s: to read, not to be parsed again. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { LINK_LABEL, type Upstream, type Web } from "../kernel/config/config.ts";
+import { leadOf } from "../app/features/lead.ts";
 import { escapeText } from "../kernel/text/escape.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "../config/command-line.ts";
@@ -12,19 +13,20 @@ const OF_FLEET = new URL("../../config/prometheus/rules-fleet.yml", import.meta.
 /** Each alert has these lines, and ends with the second. */
 const SEVERITY = /^( *)severity: .+$/m;
 const RUNBOOK_URL = /^( *)runbook_url: .*(?:\n\1 +.*)*$/m;
-/** What an alert is about. */
+/** An alert is about one of these. */
 const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
 
 /**
- * Prints the Prometheus rules that fit this config: they read metrics, so of the config only who watches and the names of
- * labels and links matter.
+ * Prints the Prometheus rules that fit this config: they read metrics, so of the config only who watches, where its page is,
+ * and the names of labels and links matter.
  */
 export async function rules(options: CommandIo & LinkOptions & Partial<Shape>): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { vantage, fleet, upstreams, web } = loaded.config;
-  const ofOne = fleet === undefined ? ONE_PROCESS : OF_FLEET;
+  const { vantage, upstreams, web } = loaded.config;
+  const ofOne = leadOf(loaded.config) === undefined ? ONE_PROCESS : OF_FLEET;
   const text = await readFile(vantage === undefined ? ofOne : OF_VANTAGES, "utf8");
+  const linked = { runbooks: options.runbooks, statusPage: options.statusPage ?? web.pageUrl };
   const scheme = (await hasTls(web)) ? "https" : "http";
   const named = (of: (upstream: Upstream) => object | undefined): readonly string[] =>
     [...new Set(upstreams.flatMap((upstream) => Object.keys(of(upstream) ?? {})))].toSorted();
@@ -38,7 +40,7 @@ export async function rules(options: CommandIo & LinkOptions & Partial<Shape>): 
   }
   const alerts = shaped(text, shape)
     .split(/^(?= +- alert: )/m)
-    .map((alert) => withLinks(withLabels(alert, labels, links), options, scheme));
+    .map((alert) => withLinks(withLabels(alert, labels, links), linked, scheme));
   options.out(`# Made by: ${commandLine(options, shape)}\n${alerts.join("")}`);
   return 0;
 }
@@ -80,7 +82,7 @@ const NONE = "none";
 
 /**
  * Looks it up while the alert is active, which costs nothing before. Where the upstreams of a budget differ in it, there is
- * none. Between two holders, what the last one said stands.
+ * none. Between two leaders, what the last one said stands.
  */
 function labelOf(subject: string, name: string, otherwise: string): string {
   const info = `pacewatch_upstream_info{job=%q,${subject}=%q,${name}!=""}`;

@@ -1,4 +1,3 @@
-import { collectStartGarbage } from "../platform/collect-garbage.ts";
 import { url as debuggerUrl } from "node:inspector";
 import { KnownKeys } from "../transport/secrets/known-keys.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -59,7 +58,6 @@ export async function run(options: RunOptions): Promise<number> {
   // Its path is what lets a client in.
   if (address !== undefined) log.warn({ address: new URL(address).host }, DEBUGGER_IS_OPEN);
   const ending = awaitEnding(events);
-  const stopping = new AbortController();
   try {
     const start = await startApp({ ...options, keys });
     if (start.kind === "refused") {
@@ -69,12 +67,8 @@ export async function run(options: RunOptions): Promise<number> {
     app = start.what;
     // What it has read may have changed since.
     if (isReloadAsked) void app.reload();
-    void app.quietMoment(stopping.signal).then(() => {
-      if (!stopping.signal.aborted) collectStartGarbage();
-    });
     options.onStarted?.(app);
     const signal = await ending.asked;
-    stopping.abort();
     log.info({ signal }, "stopping: waiting for polls in flight");
     await app.stop();
     log.info({}, "stopped");

@@ -1,4 +1,4 @@
-/** What of the rules is as a team wants it: their severities, labels, waits, and which of them it has. */
+/** A team shapes the rules: their severities, labels, waits, and which of them it has. */
 
 import { didYouMean } from "../config/read/wording.ts";
 
@@ -28,15 +28,18 @@ const ALERT = /^ {6}- alert: (\w+)/;
 const LABELS = /^( {8})(?=(?:keep_firing_for: \w+\n {8})?labels:$)/m;
 const FOR = /^ {8}for: .*\n/m;
 const SEVERITY = /^( {10}severity: )(\w+)$/m;
+/** A burnt error budget is no page of its own while one of these has paged that outage. */
+const PAGED = /^ +unless on \([\w, ]+\) min_over_time\(.+\) == 0\n/gm;
+const PAGED_BY = ["PacewatchUpstreamDown", "PacewatchUpstreamBlocked"];
 
-/** What is wrong with it, a sentence each. `labels`: those that the config gives to alerts. */
+/** The faults of it, a sentence each. `labels`: those that the config gives to alerts. */
 export function faultsOfShape(shape: Shape, text: string, labels: readonly string[]): readonly string[] {
   const alerts = [...new Set(text.split(ITEMS).flatMap((item) => ALERT.exec(item)?.[1] ?? []))];
   const unknown = (option: string, names: readonly string[], known: readonly string[]): readonly string[] =>
     names
       .filter((name) => !known.includes(name))
       .map(
-        (name) => `"--${option}" has no "${name}": ${didYouMean(name, known)}There are ${known.join(", ")}`,
+        (name) => `"--${option}" has no "${name}": ${didYouMean(name, known)}there are ${known.join(", ")}`,
       );
   return [
     ...unknown("severity", Object.keys(shape.severity), SEVERITIES),
@@ -60,7 +63,13 @@ export function shaped(text: string, shape: Shape): string {
     .filter((item) => !shape.without.includes(ALERT.exec(item)?.[1] ?? ""))
     .filter((item, index, items) => !GROUP.test(item) || !GROUP.test(items[index + 1] ?? "  - name: "))
     .map((item) => shapedAlert(item, shape))
+    .map((item) => (arePaged(shape) ? item : item.replace(PAGED, "")))
     .join("");
+}
+
+/** Whether each outage is paged as soon as it is known. */
+function arePaged({ for: waits, without }: Shape): boolean {
+  return PAGED_BY.every((alert) => !without.includes(alert) && !/[1-9]/.test(waits[alert] ?? ""));
 }
 
 function shapedAlert(item: string, { severity, label, for: waits }: Shape): string {

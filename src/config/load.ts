@@ -1,9 +1,8 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Upstream } from "../kernel/config/config.ts";
-import type { Finding, Subject } from "../proof/part.ts";
 import { sharedKeys } from "../proof/findings.ts";
-import type { ProofPart } from "../proof/part.ts";
+import type { Finding, ProofPart, Subject } from "../proof/part.ts";
 import { type Proof, prove } from "../proof/proof.ts";
 import { knownKeysIn } from "./check/literal-keys.ts";
 import { faultsOf } from "./check/faults.ts";
@@ -11,10 +10,9 @@ import { type AllContents, contentKinds, openContents } from "./check/contents.t
 import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
 import { shownConfig } from "./check/plain.ts";
-import { type Parts, validate } from "./check/validate.ts";
-import { warningsOf } from "./check/warnings.ts";
+import { type SoundConfig, validate, warningsOf } from "./check/validate.ts";
 import { type Complaint, complain, type Fault, listed } from "./read/fault.ts";
-import type { Environment } from "./read/interpolate.ts";
+import { type Environment, withoutDefaults } from "./read/interpolate.ts";
 import { secretVariables } from "./read/secrets.ts";
 import { codeOf } from "../kernel/text/escape.ts";
 import { fileProblem, readRegularFile } from "../platform/regular-file.ts";
@@ -81,13 +79,13 @@ export type RequestLine = {
   readonly isDefaultPath: boolean;
 };
 
-/** What features add to loading. */
+/** Features add this to loading. */
 type Features = { readonly schema: ConfigSchema; readonly proof: readonly ProofPart[] };
 
 const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
 
 const SAMPLE = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
-const HOW_TO_MAKE_ONE = `Give yours with --config FILE, or begin with a copy of ${SAMPLE}; docs/configuration.md describes every key`;
+const HOW_TO_MAKE_ONE = `Give yours with --config FILE, or begin with a copy of ${SAMPLE}; docs/configuration.md in the package describes every key`;
 
 /** Never rejects for anything that a file can hold. */
 export async function load(configPath: string, options: LoadOptions, features: Features): Promise<Loading> {
@@ -190,12 +188,14 @@ function requestOf({ name, method = "GET", url }: Upstream, path: Path, tree: Tr
 }
 
 function unsetAt(tree: Tree | undefined): string | undefined {
-  return tree?.kind === "scalar" ? tree.standsFor : undefined;
+  return tree?.kind === "scalar" && tree.standsFor !== undefined
+    ? withoutDefaults(tree.standsFor)
+    : undefined;
 }
 
 /**
- * Of several with one name, the first: the sums are those of one. An upstream that is not valid is missing from them too.
- * What does not fit without it does not fit with it.
+ * The first of several with one name stands for all: the sums are those of one. An upstream that is not valid is missing from them too.
+ * A config that does not fit without it does not fit with it.
  */
 function distinct(upstreams: readonly Upstream[]): readonly Upstream[] {
   const byName = Map.groupBy(upstreams, ({ name }) => name);
@@ -208,7 +208,7 @@ type Placed = (complaints: readonly Complaint[]) => readonly Fault[];
 type Around = Omit<ReadFiles, "digest"> & {
   readonly contents: AllContents;
   readonly keys: ReadonlyMap<string, string>;
-  /** Of what the config names: in the config, in the files, and in the environment. */
+  /** They lie in the config, in the files that it names, and in the environment. */
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 };
@@ -216,7 +216,7 @@ type Around = Omit<ReadFiles, "digest"> & {
 type Opening = {
   readonly named: Named;
   readonly kinds: readonly ContentKind[];
-  readonly parts: Parts;
+  readonly parts: SoundConfig;
   readonly file: string;
   readonly options: LoadOptions;
   readonly placed: Placed;
@@ -289,7 +289,7 @@ function firstOf(file: string, message: string): Fault {
   return { file, line: 1, column: 1, message };
 }
 
-function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
+function pathOf(subject: Subject, { upstreams }: SoundConfig, tree: Tree): Path {
   switch (subject.kind) {
     case "rate": {
       const path = ["budgets", subject.budget, "rate"];

@@ -7,7 +7,7 @@ export interface Format {
   labels(out: Bytes, labels: Labels): void;
   /** `common` are the labels of what the sample belongs to, as `labels` has written them. */
   sample(out: Bytes, metric: Description, common: Bytes, sample: Sample): void;
-  /** What stands before so many bytes of samples of a metric. */
+  /** It stands before so many bytes of samples of a metric. */
   head(metric: Description, samplesBytes: number): Uint8Array;
   readonly end: Uint8Array;
 }

@@ -10,7 +10,7 @@ type Offered<Scraped> = {
   readonly answer: () => Scraped;
 };
 
-/** What can be asked for. The first is for those who do not care. */
+/** A client may ask for these. The first is for those who do not care. */
 export function formats<Scraped>(
   scraped: (format: Format) => Scraped,
 ): readonly [Offered<Scraped>, ...Offered<Scraped>[]] {

@@ -1,6 +1,6 @@
 import { listing } from "../kernel/text/listing.ts";
 
-/** What has a name, and a text that is another one once it has changed. */
+/** It has a name, and a text that is another one once it has changed. */
 export type Named = ReadonlyMap<string, string>;
 
 export function namedTexts(settings: object): Named {
@@ -19,4 +19,9 @@ export function changesBetween(what: string, before: Named, after: Named): reado
   return Object.entries(changes).flatMap(([how, names]) =>
     names.length === 0 ? [] : `${what} ${how}: ${listing(names)}`,
   );
+}
+
+/** Another for another upstream. A file is told by its digest: a thousand upstreams may share a large one. */
+export function textOf(upstream: object): string {
+  return JSON.stringify(upstream, (_, value: unknown) => (value instanceof Uint8Array ? undefined : value));
 }

@@ -1,11 +1,15 @@
+import { flushCompileCache } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Reading a config leaves more garbage than a day of polling, and V8 sizes its heap for it. One collection after
- * the start returns that memory: 90.7 MB in place of 97.6 with two upstreams. Node.js has no other way to ask for one.
+ * Reading a config leaves more garbage than a day of polling, and V8 sizes its heap for it. One collection before the first
+ * poll, whose latency it would bend, returns that memory: 87.2 MB in place of 94.2 with two upstreams. Node.js has no other
+ * way to ask for one.
  */
 export function collectStartGarbage(): void {
+  // What was read of the cache of compiled code is kept, 1.4 MB, until the cache is written. That is at the end otherwise.
+  flushCompileCache();
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");

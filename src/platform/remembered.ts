@@ -21,6 +21,10 @@ export function remembered<Result>(
 export function keepNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
+  forgetOldest(map, most);
+}
+
+export function forgetOldest(map: Map<string, unknown>, most: number): void {
   for (const oldest of map.keys()) {
     if (map.size <= most) return;
     map.delete(oldest);

@@ -14,3 +14,16 @@ export function sharedWhileUnderWay<Result>(
     return begun;
   };
 }
+
+/** One runs at a time: all who ask while it does share the next. */
+export function sharedNext<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<Result> | undefined;
+  const begin = (): Promise<Result> => {
+    next = undefined;
+    const begun = work();
+    last = begun;
+    return begun;
+  };
+  return () => (next ??= last.then(begin, begin));
+}

@@ -13,7 +13,10 @@ const NICENESS = 10;
 process.report.excludeEnv = true;
 if (workerData.canWait) lowerPriority();
 enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/pacewatch", import.meta.url)));
-if (typeof PACEWATCH_COMMIT === "string") process.setSourceMapsEnabled(true);
+if (typeof PACEWATCH_COMMIT === "string") {
+  const { nameSourcesInStackTraces } = await import("./stack-traces.ts");
+  nameSourcesInStackTraces();
+}
 await import(workerData.module);
 
 /** Only Linux has priorities of threads. */

@@ -10,16 +10,6 @@ export type ThreadOptions = {
   readonly resourceLimits?: ResourceLimits;
 };
 
-/** Runs one module in a thread, with the compile cache and an empty environment: keys may be in ours. */
-function startThread({ name, module, canWait, data, resourceLimits = {} }: ThreadOptions): Worker {
-  return new Worker(new URL("./thread-start.mjs", import.meta.url), {
-    name,
-    workerData: { ...data, canWait, module: module.href },
-    env: {},
-    resourceLimits,
-  });
-}
-
 /** The thread ended before it answered. Without an error, somebody ended it. */
 export type Died = { readonly kind: "died"; readonly error: Error | undefined };
 
@@ -73,8 +63,12 @@ export class Thread {
     await worker?.terminate();
   }
 
+  /** With the compile cache and an empty environment: keys may be in ours. */
   #start(): Worker {
-    const worker = startThread(this.#options);
+    const { name, module, canWait, data, resourceLimits = {} } = this.#options;
+    const workerData = { ...data, canWait, module: module.href };
+    const options = { name, workerData, env: {}, resourceLimits };
+    const worker = new Worker(new URL("./thread-start.mjs", import.meta.url), options);
     this.#error = undefined;
     worker.on("error", (error) => void (this.#error = error));
     worker.on("exit", () => {

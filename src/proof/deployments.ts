@@ -1,5 +1,9 @@
 /** Who outgrows one process runs several deployments, which know nothing of each other. So nothing may stand in two of them. */
 
+import { type Config, SAFE_METHODS } from "../kernel/config/config.ts";
+import { slotsOf } from "../kernel/schedule/schedule.ts";
+import { DAY_MS } from "../kernel/time/duration.ts";
+
 export type Deployment = {
   readonly file: string;
   readonly budgets: readonly string[];
@@ -9,7 +13,7 @@ export type Deployment = {
   readonly keys: ReadonlyMap<string, string>;
 };
 
-/** What stands in one of those before it too, a sentence each. */
+/** Nothing of it may stand in one of those before it: a sentence for each that does. */
 export function alsoElsewhere(
   { budgets, requests, keys }: Deployment,
   others: readonly Deployment[],
@@ -41,4 +45,21 @@ export function alsoElsewhere(
     return [];
   });
   return [...taken, ...asked];
+}
+
+/** How often each request is sent at most that is not safe: it may do something, or cost something. */
+export function unsafeSendings({ upstreams }: Pick<Config, "upstreams">): readonly string[] {
+  return upstreams.flatMap(({ name, method = "GET", schedule, confirm }) => {
+    if (SAFE_METHODS.has(method)) return [];
+    const slots = slotsOf(schedule).mostWithin(DAY_MS);
+    const confirmed =
+      confirm === 0
+        ? "none confirmed"
+        : confirm === 1
+          ? "each confirmed at most once"
+          : `each confirmed up to ${confirm} times`;
+    return [
+      `upstream ${name} sends ${method} up to ${slots * (1 + confirm)} times a day: ${slots} slots, ${confirmed}`,
+    ];
+  });
 }

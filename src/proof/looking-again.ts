@@ -33,7 +33,7 @@ export function looksAgain(
   );
   const room = new Map(
     budgets.map((budget) => {
-      // Of what is counted over days, nobody knows what will be needed.
+      // Nobody knows what will be needed of a quota of days.
       const isCounted = parts.some(({ quota }) => quota?.of(budget) !== undefined);
       return [budget.name, isCounted ? 0 : roomOf(budget, byBudget.get(budget.name) ?? [], wanted)];
     }),

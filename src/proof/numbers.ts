@@ -1,13 +1,8 @@
 import type { Budget, Rate, Upstream, Vantage } from "../kernel/config/config.ts";
 import { capOf, type Shares } from "../kernel/config/part.ts";
 import type { ProofPart, Quota, QuotaPart } from "./part.ts";
-import {
-  type ColdStart,
-  coldStartOfBudget,
-  type LeaseRate,
-  leaseRatesOf,
-  paceGapMs,
-} from "../kernel/budget/leases.ts";
+import { type ColdStart, coldStartOfBudget } from "../kernel/budget/cold-start.ts";
+import { type LeaseRate, leaseRatesOf, paceGapMs } from "../kernel/budget/leases.ts";
 import { slotsOf } from "../kernel/schedule/schedule.ts";
 import { type Ask, allServedInTime, asksOf, longestBusyMs, paceOf, requestsWithin } from "./pace.ts";
 
@@ -65,7 +60,7 @@ export interface BudgetProof {
   readonly turns: TurnsProof | undefined;
   /** The least distance between two requests. */
   readonly paceGapMs: number;
-  /** How long a new process, or the next holder, waits before its first request. */
+  /** How long a new process, or the next leader, waits before its first request. */
   readonly coldStart: Pick<ColdStart, "rule" | "waitMs">;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;

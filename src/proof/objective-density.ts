@@ -6,7 +6,7 @@ import type { Finding } from "./part.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { formatPercentage } from "../kernel/text/percent.ts";
 import { slotsOf } from "../kernel/schedule/schedule.ts";
-import { ROUND_PERIODS_MS } from "./suggestions.ts";
+import { ROUND_PERIODS_MS } from "./findings.ts";
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
 export type BurnPair = {

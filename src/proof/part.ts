@@ -4,12 +4,12 @@ export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
   | { readonly kind: "quota" | "spend"; readonly budget: string }
   | { readonly kind: "budget"; readonly budget: string }
-  /** Of what it draws on, how often it is polled, or what that costs. */
+  /** It is about what it draws on, how often it is polled, or what that costs. */
   | { readonly kind: "upstream"; readonly upstream: string; readonly about: "budget" | "schedule" | "price" };
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
-/** What a feature knows of a config that is proved. */
+/** A feature adds this to the proof of a config. */
 export type ProofPart = {
   /** Who sends requests beside the upstreams. */
   readonly senders?: (upstreams: readonly Upstream[]) => readonly Upstream[];
@@ -23,7 +23,7 @@ export type ProofPart = {
   ) => readonly Finding[];
 };
 
-/** In whole units, so that sums are exact. */
+/** In whole units, so that sums are exact: requests, or billionths of a currency. */
 export type Quota = { readonly most: number; readonly perMs: number; readonly onExhaust: "stop" | "refuse" };
 
 export type QuotaPart = {

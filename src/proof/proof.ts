@@ -2,14 +2,13 @@
 
 import type { Upstream } from "../kernel/config/config.ts";
 import { MINUTE_MS } from "../kernel/time/duration.ts";
-import { slotsOf, type Schedule } from "../kernel/schedule/schedule.ts";
+import { slotAfter, type Schedule } from "../kernel/schedule/schedule.ts";
 import { sendersByBudget } from "../kernel/budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets, type Watched } from "./crowding.ts";
-import type { Finding } from "./part.ts";
 import { crowdedWarning, faultsOf, warningsOf } from "./findings.ts";
 import { looksAgain } from "./looking-again.ts";
-import { type ProofPart, sendersOf } from "./part.ts";
+import { type Finding, type ProofPart, sendersOf } from "./part.ts";
 import { type BudgetProof, proveBudget, provenQuotas } from "./numbers.ts";
 
 export type Proof = {
@@ -73,8 +72,5 @@ const SLOTS_UNTIL_STALLED = 3;
 
 /** When an upstream is stalled that is owed its slots since then, whatever its calendar. Wall clock. */
 export function stalledAtMs(schedule: Schedule, owedSinceMs: number, latenessMs: number): number {
-  const cron = slotsOf(schedule);
-  let slotMs = owedSinceMs;
-  for (let slot = 0; slot < SLOTS_UNTIL_STALLED; slot += 1) slotMs = cron.next(slotMs);
-  return slotMs + latenessMs;
+  return slotAfter(schedule, owedSinceMs, SLOTS_UNTIL_STALLED) + latenessMs;
 }

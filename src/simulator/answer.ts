@@ -28,25 +28,23 @@ export type Question = {
   /** Within the upstream's limits. */
   readonly allowed: boolean;
   readonly limitHeaders: Fields;
-  /** The answer to a request that is not allowed. */
-  readonly refusal: Answer;
   readonly fault: Fault;
   /** A healthy upstream answers this. */
   readonly resources: string;
-  /** What is to be completed, if that is asked: the model's name where there is none of this name. */
+  /** The completion that is asked for, if any: the model's name where there is none of this name. */
   readonly completion?: Completion | string | undefined;
 };
 
 /** Faults below HTTP come first, then the limits, the key, the path, and the other faults. */
 export function answerTo(question: Question): Answer {
-  const { fault, limitHeaders, method, path, refusal } = question;
+  const { fault, limitHeaders, method, path } = question;
   const told = (answer: Answer): Answer => ({
     ...answer,
     headers: { ...limitHeaders, ...answer.headers },
   });
   const good = told(goodAnswer(question));
   if (isBelowHttp(fault)) return good;
-  if (!question.allowed) return told(refusal);
+  if (!question.allowed) return told(problem(429, "Too Many Requests"));
   // A gateway in front of the upstream answers, and does not know its limits.
   if (fault.kind === "throttle") return problem(429, "Too Many Requests", hintOf(fault.retryAfter));
   if (!question.keyAccepted || fault.kind === "unauthorized") {
@@ -96,7 +94,7 @@ function json(status: number, body: string, headers: Fields = {}): Answer {
   return { status, headers: { "Content-Type": "application/json", ...headers }, body };
 }
 
-export function problem(status: number, title: string, headers: Fields = {}): Answer {
+function problem(status: number, title: string, headers: Fields = {}): Answer {
   const body = JSON.stringify({ type: "about:blank", title, status });
   return { status, headers: { "Content-Type": "application/problem+json", ...headers }, body };
 }

@@ -6,7 +6,7 @@ export type Model = {
   readonly id: string;
   /** Its own limits: the upstream's hold too. */
   readonly limits?: readonly Limit[];
-  /** What a million tokens cost, whether they were asked or answered. */
+  /** A million tokens cost so much, whether they were asked or answered. */
   readonly millionTokensCost?: number;
   /** From one token of a stream to the next. */
   readonly tokenMs?: number;
@@ -88,7 +88,7 @@ export type Bill = { readonly completions: number; readonly tokens: number; read
 
 const NOTHING: Bill = { completions: 0, tokens: 0, cost: 0 };
 
-/** What each model has cost. Who leaves before the answer pays for it all the same, but not for tokens that no stream sent. */
+/** Each model has cost so much. Who leaves before the answer pays for it all the same, but not for tokens that no stream sent. */
 export class Billing {
   readonly #bills = new Map<string, Bill>();
 

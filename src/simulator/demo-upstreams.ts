@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, FaultScript, ScriptEntry } from "./faults.ts";
+import { xRatelimit } from "./dialects.ts";
 import { fixedWindow, slidingLog } from "./meters.ts";
 import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
 import { nextChange } from "./timeline.ts";
@@ -58,7 +59,7 @@ function emailOptions(seed: number, script: FaultScript): UpstreamOptions {
     key: EMAIL_KEY,
     limits: [{ requests: 1000, perMs: MINUTE_MS }],
     algorithm: fixedWindow,
-    dialect: "x-ratelimit",
+    dialect: xRatelimit,
     latency: { minMs: 40, maxMs: 120 },
     resources: EMAIL_RESOURCES,
     keepSeen: KEEP_SEEN,
@@ -73,7 +74,6 @@ function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
     key: AI_ROUTER_KEY,
     limits: [{ requests: 60, perMs: MINUTE_MS }],
     algorithm: slidingLog,
-    dialect: "ratelimit",
     latency: { minMs: 120, maxMs: 450 },
     resources: AI_ROUTER_RESOURCES,
     models: ["small-chat-1", "large-chat-2"].map((id) => ({ id, millionTokensCost: 0.6, tokenMs: 40 })),

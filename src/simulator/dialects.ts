@@ -1,44 +1,39 @@
-/** How an upstream speaks of its limits: in the newest draft of a standard, in the older headers, or not at all. */
+/** An upstream tells its limits in headers: in every answer, and when to ask again in one that refuses. */
 
-import { type Answer, type Fields, problem } from "./answer.ts";
+import type { Fields } from "./answer.ts";
 import type { LimitRoom, Verdict } from "./request-ledger.ts";
 
-export type Dialect = "ratelimit" | "x-ratelimit" | "none";
+export type Dialect = (verdict: Verdict, wallMs: number) => Fields;
 
-/** A request that is not allowed is answered so. */
-export function refusalIn(dialect: Dialect, { resetMs }: Verdict): Answer {
-  const waitS = String(Math.max(1, seconds(resetMs)));
-  return problem(429, "Too Many Requests", dialect === "none" ? {} : { "Retry-After": waitS });
-}
-
-/** Every answer has these headers. */
-export function limitHeadersIn(
-  dialect: Dialect,
-  { rooms, remaining, resetMs }: Verdict,
-  wallMs: number,
-): Fields {
-  const scarcest = rooms.find((room) => room.remaining === remaining);
+/** In the newest draft of a standard. */
+export const ratelimit: Dialect = (verdict) => {
+  const { rooms } = verdict;
   // Without limits there is nothing to tell.
-  if (scarcest === undefined || dialect === "none") return {};
-  if (dialect === "x-ratelimit") {
-    return {
-      "X-RateLimit-Limit": String(scarcest.limit.requests),
-      "X-RateLimit-Remaining": String(remaining),
-      "X-RateLimit-Reset": String(seconds(wallMs + resetMs)),
-    };
-  }
+  if (rooms.length === 0) return {};
+  const list = (tell: (room: LimitRoom) => string): string =>
+    rooms.map((room) => `"per-${windowSeconds(room)}s";${tell(room)}`).join(", ");
   return {
-    "RateLimit-Policy": rooms
-      .map((room) => `${nameOf(room)};q=${room.limit.requests};w=${windowSeconds(room)}`)
-      .join(", "),
-    RateLimit: rooms
-      .map((room) => `${nameOf(room)};r=${room.remaining};t=${seconds(room.resetMs)}`)
-      .join(", "),
+    ...retryAfter(verdict),
+    "RateLimit-Policy": list((room) => `q=${room.limit.requests};w=${windowSeconds(room)}`),
+    RateLimit: list((room) => `r=${room.remaining};t=${seconds(room.resetMs)}`),
   };
-}
+};
 
-function nameOf(room: LimitRoom): string {
-  return `"per-${windowSeconds(room)}s"`;
+/** In the older headers, which have room for the scarcest limit alone. */
+export const xRatelimit: Dialect = (verdict, wallMs) => {
+  const { rooms, remaining, resetMs } = verdict;
+  const scarcest = rooms.find((room) => room.remaining === remaining);
+  if (scarcest === undefined) return {};
+  return {
+    ...retryAfter(verdict),
+    "X-RateLimit-Limit": String(scarcest.limit.requests),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(seconds(wallMs + resetMs)),
+  };
+};
+
+function retryAfter({ allowed, resetMs }: Verdict): Fields {
+  return allowed ? {} : { "Retry-After": String(Math.max(1, seconds(resetMs))) };
 }
 
 function windowSeconds({ limit }: LimitRoom): number {

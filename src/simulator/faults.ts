@@ -1,4 +1,4 @@
-/** What can go wrong at an upstream, and when. */
+/** Faults of an upstream, and when they happen. */
 
 export type Fault =
   | { readonly kind: "none" }

@@ -28,20 +28,16 @@ type Watched = {
  */
 export class RequestLedger {
   readonly #watched: readonly Watched[];
-  #lastMs = Number.NEGATIVE_INFINITY;
   #requests = 0;
   #violations = 0;
 
   constructor(limits: readonly Limit[], algorithm: Algorithm, windowStartMs = 0) {
-    this.#watched = limits.map((limit) => {
-      checkLimit(limit);
-      return {
-        limit,
-        meter: algorithm(limit, windowStartMs),
-        all: slidingLog(limit, 0),
-        most: 0,
-      };
-    });
+    this.#watched = limits.map((limit) => ({
+      limit,
+      meter: algorithm(limit, windowStartMs),
+      all: slidingLog(limit, 0),
+      most: 0,
+    }));
   }
 
   /** All requests, refused or not. */
@@ -55,12 +51,6 @@ export class RequestLedger {
   }
 
   count(nowMs: number): Verdict {
-    if (!(nowMs >= this.#lastMs)) {
-      throw new RangeError(
-        `cannot count a request: "nowMs" must be at or after ${this.#lastMs}, received ${nowMs}`,
-      );
-    }
-    this.#lastMs = nowMs;
     this.#requests += 1;
     for (const watched of this.#watched) {
       watched.all.charge(nowMs);
@@ -86,15 +76,4 @@ function verdict(allowed: boolean, rooms: readonly LimitRoom[]): Verdict {
   const remaining = Math.min(...rooms.map((room) => room.remaining));
   const scarcest = rooms.filter((room) => room.remaining === remaining);
   return { allowed, remaining, resetMs: Math.max(0, ...scarcest.map((room) => room.resetMs)), rooms };
-}
-
-function checkLimit({ requests, perMs }: Limit): void {
-  if (!Number.isInteger(requests) || requests < 1) {
-    throw new RangeError(
-      `cannot keep a limit: "requests" must be a whole number from 1, received ${requests}`,
-    );
-  }
-  if (!(perMs > 0 && Number.isFinite(perMs))) {
-    throw new RangeError(`cannot keep a limit: "perMs" must be more than 0, received ${perMs}`);
-  }
 }

@@ -1,4 +1,4 @@
-/** What the simulated upstreams list at /v1/resources. */
+/** The simulated upstreams list these at /v1/resources. */
 
 export type Resources = readonly Readonly<Record<string, string | number | boolean>>[];
 

@@ -9,10 +9,10 @@ import {
 import { performance } from "node:perf_hooks";
 import { answerTo, latencyMs } from "./answer.ts";
 import { type Bill, Billing, COMPLETIONS_PATH, type Model, readCompletion } from "./completions.ts";
-import { type Dialect, limitHeadersIn, refusalIn } from "./dialects.ts";
+import { type Dialect, ratelimit } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
-import { seededRandom, type Span, within } from "./randomness.ts";
+import { seededRandom, type Span } from "./randomness.ts";
 import { type BusiestWindow, RequestLedger, type Verdict } from "./request-ledger.ts";
 import { resourceList, type Resources } from "./resources.ts";
 import { type Algorithm, type Limit, slidingLog } from "./meters.ts";
@@ -27,8 +27,6 @@ export type UpstreamOptions = {
   readonly dialect?: Dialect;
   /** From counting the request to answering it. */
   readonly latency?: Span;
-  /** From arrival to counting, as behind a queue. A caller that has left is counted too. */
-  readonly countingDelay?: Span;
   readonly script?: FaultScript;
   readonly seed?: number;
   readonly resources?: Resources;
@@ -47,6 +45,8 @@ export type SeenRequest = {
   readonly headers: IncomingHttpHeaders;
   readonly keyAccepted: boolean;
   readonly fault: Fault;
+  /** It was beyond a limit of the upstream, or of its model. Undefined until it is counted. */
+  readonly isRefused?: boolean;
 };
 
 const AT_ONCE: Span = { minMs: 0, maxMs: 0 };
@@ -68,7 +68,6 @@ export class SimulatedUpstream implements AsyncDisposable {
   readonly #random: () => number;
   readonly #seen: SeenRequest[] = [];
   readonly #startedAtMs = performance.now();
-  readonly #closing = new AbortController();
   #url = "";
   /** For all requests, and for completions of one model. */
   readonly #faults = new Map<string | undefined, Fault>();
@@ -122,12 +121,12 @@ export class SimulatedUpstream implements AsyncDisposable {
     return ledger?.worstWindow() ?? [];
   }
 
-  /** What the completions of one model have cost. */
+  /** The completions of one model have cost so much. */
   billOf(model: string): Bill {
     return this.#billing.of(model);
   }
 
-  /** What all completions have cost. */
+  /** All completions have cost so much. */
   get cost(): number {
     return this.#billing.cost;
   }
@@ -148,7 +147,6 @@ export class SimulatedUpstream implements AsyncDisposable {
 
   /** Ends every connection, answered or not. */
   async close(): Promise<void> {
-    this.#closing.abort();
     const closed = this.#server.listening ? once(this.#server, "close") : undefined;
     this.#server.close();
     this.#server.closeAllConnections();
@@ -164,8 +162,6 @@ export class SimulatedUpstream implements AsyncDisposable {
     response.once("close", () => gone.abort());
     const sent = bodyOf(request);
     const seen = this.#remember(request);
-    const queuedMs = within(this.#options.countingDelay ?? AT_ONCE, this.#random);
-    if (!(await isStillThere(queuedMs, this.#closing.signal))) return;
     const counted = this.#ledger.count(performance.now());
     const path = seen.target.replace(/\?.*$/, "");
     const { models } = this.#options;
@@ -174,15 +170,15 @@ export class SimulatedUpstream implements AsyncDisposable {
     const model = typeof completion === "object" ? completion.model.id : undefined;
     const fault = model === undefined ? seen.fault : this.#faultOf(model);
     const verdict = counted.allowed ? (this.#countFor(model) ?? counted) : counted;
+    Object.assign(seen, { isRefused: !verdict.allowed });
     await isStillThere(latencyMs(fault, this.#options.latency ?? AT_ONCE, this.#random), gone.signal);
-    const { dialect = "ratelimit" } = this.#options;
+    const { dialect = ratelimit } = this.#options;
     const answer = answerTo({
       ...seen,
       fault,
       path,
       allowed: verdict.allowed,
-      limitHeaders: limitHeadersIn(dialect, verdict, Date.now()),
-      refusal: refusalIn(dialect, verdict),
+      limitHeaders: dialect(verdict, Date.now()),
       resources: resourceList(this.#options.resources ?? []),
       completion,
     });
@@ -226,7 +222,7 @@ export class SimulatedUpstream implements AsyncDisposable {
   }
 }
 
-/** Of a caller that leaves, what it has sent. */
+/** A caller that leaves has sent this. */
 function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
   request.on("data", (piece: Buffer) => pieces.push(piece));

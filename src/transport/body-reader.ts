@@ -1,5 +1,8 @@
 import type { StreamMeasures, StreamRead } from "../kernel/exchange/exchange.ts";
 
+/** What is kept of a stream is its first event, its last, and all that its events say together: each has so much at most. */
+export const EVENT_CHARS = 65_536;
+
 /** Reads a body piece by piece, while it comes. Times are monotonic. */
 export interface BodyReader {
   readonly events: number;

@@ -22,7 +22,7 @@ export const SOCKET_CLOSED: Error = new EndOfSocket("the socket closed", "ERR_SO
 
 /**
  * We ended the connection, after a complete answer. The code tells undici that its client stays usable. One for all polls:
- * undici would make one for each, which costs more than closing the socket.
+ * undici would make one for each.
  */
 export const ANSWER_READ: Error = new EndOfSocket("the answer was read", "UND_ERR_INFO");
 

@@ -1,10 +1,10 @@
-import type { Phase, PhaseTimesMs } from "../kernel/exchange/exchange.ts";
+import type { Phase } from "../kernel/exchange/exchange.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 
 /** Phases follow each other without a gap. The phase in which an exchange breaks keeps its time so far. */
 export class PhaseTimer {
   readonly #clock: Clock;
-  readonly #timesMs: Partial<Record<Phase, number>> = {};
+  readonly timesMs: Partial<Record<Phase, number>> = {};
   #phase: Phase | undefined;
   #sinceMs = 0;
   #stopped = false;
@@ -16,10 +16,6 @@ export class PhaseTimer {
   /** The current phase, or the one in which it stopped. */
   get phase(): Phase | undefined {
     return this.#phase;
-  }
-
-  get timesMs(): PhaseTimesMs {
-    return this.#timesMs;
   }
 
   enter(phase: Phase): void {
@@ -37,7 +33,7 @@ export class PhaseTimer {
   #account(): void {
     const nowMs = this.#clock.now();
     if (this.#phase !== undefined) {
-      this.#timesMs[this.#phase] = (this.#timesMs[this.#phase] ?? 0) + nowMs - this.#sinceMs;
+      this.timesMs[this.#phase] = (this.timesMs[this.#phase] ?? 0) + nowMs - this.#sinceMs;
     }
     this.#sinceMs = nowMs;
   }

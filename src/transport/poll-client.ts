@@ -1,11 +1,13 @@
 import type { Socket } from "node:net";
 import { type buildConnector, Client } from "undici";
-import { HEAD_BYTES } from "../kernel/exchange/bounds.ts";
 import { ConnectionAttempt } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
 import type { WireRequest } from "./request.ts";
 import type { Route } from "./route.ts";
+
+/** A longer head is not read. */
+export const HEAD_BYTES = 16_384;
 
 /** How long an idle connection is kept unless the upstream says otherwise. The upstream may close it at any time. */
 const IDLE_MAX_MS = 600_000;

@@ -1,6 +1,11 @@
 import type { Opened } from "../platform/opened.ts";
-import { SMALL_BODY_BYTES } from "../kernel/exchange/bounds.ts";
-import { type Exchange, headerValue, type LargeBody, type Observation } from "../kernel/exchange/exchange.ts";
+import {
+  type Exchange,
+  headerValue,
+  type LargeBody,
+  type Observation,
+  SMALL_BODY_BYTES,
+} from "../kernel/exchange/exchange.ts";
 import type { Probe, Gate } from "../kernel/poll/ports.ts";
 import { messageOf, oneLine } from "../kernel/text/escape.ts";
 import { KnownKeys } from "./secrets/known-keys.ts";

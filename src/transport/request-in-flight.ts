@@ -1,15 +1,6 @@
 import type { Dispatcher } from "undici";
 import { isExpected } from "../kernel/config/config.ts";
 import {
-  EVENT_CHARS,
-  LARGE_STREAM_BYTES,
-  MOST_HEADERS,
-  SMALL_STREAM_CHARS,
-  SMALL_BODY_BYTES,
-  SOCKET_BYTES,
-  STREAM_TURN_BYTES,
-} from "../kernel/exchange/bounds.ts";
-import {
   ACTIVITIES,
   type AnswerHead,
   type Exchange,
@@ -18,17 +9,28 @@ import {
   type Observation,
   type WireFault,
   type WithoutKeys,
+  SMALL_BODY_BYTES,
 } from "../kernel/exchange/exchange.ts";
 import { counted } from "../kernel/exchange/json-value.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
-import type { BodyReader } from "./body-reader.ts";
+import { type BodyReader, EVENT_CHARS } from "./body-reader.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import { explain } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
 import { ReceivedBody } from "./received-body.ts";
 import type { Endpoint } from "./request.ts";
 import type { Route } from "./route.ts";
+
+/** Each header takes 200 bytes more than it has. */
+export const MOST_HEADERS = 500;
+/** Events are read on the polling thread: after so many bytes others get their turn. */
+const STREAM_TURN_BYTES = 32_768;
+/** A stream that keeps more than a little needs a part of the memory for bodies: two bytes a character at worst. */
+const SMALL_STREAM_CHARS = 32_768;
+const LARGE_STREAM_BYTES = 2 * 4 * EVENT_CHARS;
+/** The system hands over 64 KiB at once; a socket reads until it has so much ahead, and then once more. */
+const SOCKET_BYTES = 131_072;
 
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
@@ -81,11 +83,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #sent = false;
   #informational = 0;
   /** What was read and not told yet: a head or trailers that are not complete, or the frame of a chunk. */
-  #untold: Buffer = NOTHING;
-  #untoldLines = 0;
+  #unparsed: Buffer = NOTHING;
+  #unparsedLines = 0;
   #head: AnswerHead | undefined;
   /** Read once: a body may come in tens of thousands of pieces. NaN where its length is not told. */
-  #toldBytes = Number.NaN;
+  #announcedBytes = Number.NaN;
   #stream: BodyReader | undefined;
   #turnBytes = 0;
   #wasLeft = false;
@@ -137,26 +139,26 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
    * a head of one-letter headers would take 4 MB until it is complete, and one host could so fill the memory.
    */
   partOf(read: Buffer): Buffer | undefined {
-    this.#untoldLines += endOfLines(this.#untold, LINES_OF_HEAD).lines;
-    const { end } = endOfLines(read, LINES_OF_HEAD - this.#untoldLines);
-    this.#untold = read.subarray(0, end);
-    if (end > 0) return this.#untold;
+    this.#unparsedLines += endOfLines(this.#unparsed, LINES_OF_HEAD).lines;
+    const { end } = endOfLines(read, LINES_OF_HEAD - this.#unparsedLines);
+    this.#unparsed = read.subarray(0, end);
+    if (end > 0) return this.#unparsed;
     this.fail("protocol", HEAD_TOO_LARGE);
     return undefined;
   }
 
   /** undici tells of a piece of what was read: only what comes after it is not told yet. */
   #hearOf(piece: Buffer | string | undefined): void {
-    const read = this.#untold;
+    const read = this.#unparsed;
     if (typeof piece === "object" && piece.buffer === read.buffer)
-      this.#untold = read.subarray(piece.byteOffset + piece.byteLength - read.byteOffset);
-    this.#untoldLines = 0;
+      this.#unparsed = read.subarray(piece.byteOffset + piece.byteLength - read.byteOffset);
+    this.#unparsedLines = 0;
   }
 
   #pause(controller: Dispatcher.DispatchController): void {
     controller.pause();
     // The rest of what was read is not parsed now: it is read again.
-    this.#untold = NOTHING;
+    this.#unparsed = NOTHING;
   }
 
   onResponseStart(
@@ -180,7 +182,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     }
     const headers = readHeaders(raw);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
-    this.#toldBytes = Number(headerValue(headers, "content-length") ?? Number.NaN);
+    this.#announcedBytes = Number(headerValue(headers, "content-length") ?? Number.NaN);
     const { reading, expect } = this.#upstream;
     // An answer with another status is no stream.
     const isStream = reading !== undefined && isExpected({ status: expect.status ?? [] }, status);
@@ -222,7 +224,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
 
   /** Once, for the whole of a body that is told or turns out to be large. What comes meanwhile stays in the socket. */
   #askForMemory(controller: Dispatcher.DispatchController): void {
-    const [memory, told] = [this.#memory, this.#toldBytes];
+    const [memory, told] = [this.#memory, this.#announcedBytes];
     const { maxBodyBytes } = this.#upstream.expect;
     if (memory === undefined || this.#giveMemoryBack !== undefined) return;
     if (this.#body.length <= SMALL_BODY_BYTES && !(told > SMALL_BODY_BYTES)) return;

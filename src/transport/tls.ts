@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../kernel/config/config.ts";
 import { certificatesIn } from "../platform/certificates.ts";
-import { Followed, type Reading } from "../platform/followed.ts";
+import { followed, type Reading } from "../platform/followed.ts";
 import { readRegularText } from "../platform/regular-file.ts";
 import { codeOf, messageOf } from "../kernel/text/escape.ts";
 
@@ -40,7 +40,7 @@ export async function openTls(
   nowMs: number,
   onWarning: (message: string) => void,
 ): Promise<TlsMaterial> {
-  const contexts = new Followed(
+  const contexts = followed(
     contextsOf(await readPem(files)),
     () => rereadContexts(files),
     (problem) => onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`),
@@ -54,7 +54,7 @@ export async function openTls(
     readAtMs = nowMs;
     void contexts.reread().finally(() => (isReading = false));
   };
-  return { contexts: () => contexts.value, refresh };
+  return { contexts: contexts.value, refresh };
 }
 
 const USABLE_AGAIN = "the TLS files can be used again";

@@ -1,17 +1,17 @@
 import type { Poll } from "../../src/kernel/poll/poll.ts";
-import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { HINTS } from "../../src/features/hints/fields/answer-hints.ts";
 import { judgingOf } from "../../src/app/features/judging.ts";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { LargeAnswers } from "../../src/app/large-answers.ts";
-import { MOST_JSON_MARKS } from "../../src/kernel/exchange/bounds.ts";
 import type { Upstream } from "../../src/kernel/config/config.ts";
 import type { BodyAssertion } from "../../src/features/expect/config.ts";
 import type { Observation } from "../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
+import { MOST_JSON_MARKS } from "../../src/kernel/exchange/json-body.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const KEY = "test-key-5f0b2c7e91";
@@ -119,7 +119,7 @@ test("an answer that takes too much CPU time fails, what its head says holds, an
     detail: "its answer could not be checked in time, after it had answered 200",
     head: { status: 200 },
   });
-  expect(ADVICE.of(endless.said)).toEqual(ADVICE.of(first.said));
+  expect(HINTS.of(endless.said)).toEqual(HINTS.of(first.said));
   expect(JSON.stringify(endless)).not.toContain(KEY);
   expect(released).toBe(3);
 });

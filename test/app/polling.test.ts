@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NameResolver } from "../../src/transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/transport/secrets/known-keys.ts";
-import { AppPolling } from "../../src/app/polling.ts";
+import { AppPolling, type PollingParts } from "../../src/app/polling.ts";
 import { closeProbes } from "../../src/app/probes.ts";
 import type { Quotas } from "../../src/features/quota/quotas.ts";
 import type { Budget, Upstream } from "../../src/kernel/config/config.ts";
@@ -10,7 +10,7 @@ import type { UpstreamRecord } from "../../src/features/history/upstream-record.
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import type { SeenBefore, Incident } from "../../src/features/history/incidents.ts";
 import type { RestoredUpstream, StateStore } from "../../src/features/history/state.ts";
-import type { Probe } from "../../src/kernel/poll/ports.ts";
+import type { Gate, Probe } from "../../src/kernel/poll/ports.ts";
 import {
   sampleBudget,
   sampleConfig,
@@ -18,7 +18,7 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../support/kernel-samples.ts";
-import { sampleAdvice } from "../support/samples.ts";
+import { sampleAnswerHints } from "../support/samples.ts";
 import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
 import type { Note } from "../../src/kernel/text/notes.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
@@ -27,6 +27,10 @@ import { pollStatusOf } from "../../src/features/history/kept-poll.ts";
 const HOUR_MS = 3_600_000;
 const mute = (): void => {};
 const UPSTREAM = sampleUpstream({ name: "ai" });
+
+// Slots come by the clock of the machine. Here none comes but those that are asked for.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
 
 type Opened = {
   readonly polling: AppPolling;
@@ -49,6 +53,7 @@ type World = {
   readonly seen?: (nowMs: number) => Readonly<Record<string, SeenBefore>>;
   /** In place of one that only reads. */
   readonly file?: Pick<StateBench, "clock"> & { readonly store: StateStore };
+  readonly services?: NonNullable<PollingParts["services"]>;
 };
 
 function opened({
@@ -58,6 +63,7 @@ function opened({
   leftNames = ["email"],
   seen,
   file,
+  services = [],
 }: World = {}): Opened {
   const clock = file?.clock ?? new VirtualClock();
   const told: [string, string][] = [];
@@ -88,7 +94,9 @@ function opened({
     environment,
     keys: new KnownKeys([]),
     clock,
+    sinceBootMs: () => clock.now(),
     names: new NameResolver({ clock }),
+    userAgent: "pacewatch/test",
     log: {
       level: "info",
       debug: mute,
@@ -99,6 +107,7 @@ function opened({
       error: (_, message) => void errors.push(message),
     },
     budgets: opened,
+    services,
     store: file?.store ?? store,
     before,
     stopping: new AbortController().signal,
@@ -185,6 +194,7 @@ test("an upstream that left the config while nothing ran: its incident ended whe
   const { polling, clock, told } = opened({
     left: (nowMs) => ({
       polls: [lastPoll(nowMs - 60_000)],
+      knownUntilMs: nowMs + 120_000,
       failures: [],
       incidents: [{ ...incident, startedAtMs: nowMs - 120_000 }],
       evidence: [],
@@ -221,12 +231,13 @@ test.each([
 ] as const)(
   "after a restart an upstream is %s until its first poll: the last one was %s, %j, %i ms ago",
   async (state, outcome, incidents, agoMs) => {
-    const schedule = { ...sampleUpstream().schedule, longestGapMs: 60_000 };
+    const schedule = sampleSchedule(60_000);
     const email = sampleUpstream({ name: "email", schedule });
     const { polling, clock, told } = opened({
       upstreams: [email],
       left: (nowMs) => ({
         polls: [{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }],
+        knownUntilMs: nowMs - agoMs + 180_000,
         failures: [],
         incidents,
         evidence: [],
@@ -237,7 +248,7 @@ test.each([
     });
     await using _ = polling;
     await polling.begin();
-    const { health } = polling.conditionOf(email);
+    const health = polling.healthOf(email.name);
     expect(health).toMatchObject({ state, isUp: { up: true, down: false }[state as string] });
     expect(polling.recordOf("email")?.history.sinceMs).toBe(
       state === "down" || state === "throttled" ? 1 : clock.wallNow(),
@@ -297,6 +308,7 @@ test.each([
     ...(seen && { seen }),
     left: (nowMs) => ({
       polls: [pollAt(nowMs - agoMs)],
+      knownUntilMs: nowMs - agoMs + 180_000,
       failures: [],
       incidents: [{ ...OPEN, startedAtMs: nowMs - agoMs }],
       evidence: [pollAt(nowMs - agoMs)],
@@ -315,14 +327,14 @@ test("how long an incident goes on unseen follows the schedule of the present co
   await using _ = polling;
   await polling.begin();
   const history = polling.recordOf("ai")?.history;
-  expect(history?.longestGapMs).toBe(sampleUpstream().schedule.longestGapMs);
+  expect(history?.schedule).toEqual(UPSTREAM.schedule);
   const schedule = sampleSchedule(12 * HOUR_MS);
   polling.apply(sampleConfig({ upstreams: [sampleUpstream({ name: "ai", schedule })] }), new Map());
-  expect(history?.longestGapMs).toBe(12 * HOUR_MS);
+  expect(history?.schedule).toBe(schedule);
 });
 
 test("a failure in the network is counted within a minute where no other upstream is polled for hours", async () => {
-  const schedule = { ...sampleUpstream().schedule, longestGapMs: 12 * HOUR_MS };
+  const schedule = sampleSchedule(12 * HOUR_MS);
   const upstreams = ["ai", "email"].map((name) =>
     sampleUpstream({ name, schedule, url: `https://${name}.example/v1` }),
   );
@@ -361,7 +373,7 @@ test("a takeover in an outage says since when it is down, and goes on with its i
   const beganMs = clock.wallNow() - HOUR_MS;
   await polling.begin();
   await clock.advance(1);
-  expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "down", isUp: false });
+  expect(polling.healthOf(UPSTREAM.name)).toMatchObject({ state: "down", isUp: false });
   const history = polling.recordOf("ai")?.history;
   expect(history?.sinceMs).toBe(beganMs);
   const incident = { upstream: "ai", ...OUTAGE, startedAtMs: beganMs, endedAtMs: undefined };
@@ -375,15 +387,49 @@ test("an upstream that nobody has polled for three slots is taken over as unknow
   await using _ = polling;
   await polling.begin();
   await clock.advance(1);
-  expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "unknown", isUp: undefined });
+  expect(polling.healthOf(UPSTREAM.name)).toMatchObject({ state: "unknown", isUp: undefined });
   expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...OUTAGE, endedAtMs: undefined }]);
 });
+
+test.each([
+  ["slower", 30_000, 6 * HOUR_MS, "unknown", 1],
+  ["quicker", 6 * HOUR_MS, 30_000, "down", 0],
+] as const)(
+  "whether anybody looked is told by the schedule of that time: it is %s after a restart of eight hours",
+  async (_, beforeMs, afterMs, state, ended) => {
+    await using bench = await StateBench.make();
+    const { clock } = bench;
+    const store = await bench.open();
+    const first = opened({
+      upstreams: [sampleUpstream({ name: "email", schedule: sampleSchedule(beforeMs) })],
+      file: { clock, store },
+    });
+    await first.polling.begin();
+    const record = first.polling.recordOf("email");
+    if (record === undefined) throw new Error("it is not polled");
+    for (const id of ["one", "two"]) bench.poll(record, TIMEOUT, id);
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: clock.wallNow() });
+    await first.polling[Symbol.asyncDispose]();
+    await store.close();
+    await clock.advance(8 * HOUR_MS);
+    const { polling } = opened({
+      upstreams: [sampleUpstream({ name: "email", schedule: sampleSchedule(afterMs) })],
+      file: { clock, store: await bench.open() },
+    });
+    await polling.begin();
+    expect(polling.healthOf("email").state).toBe(state);
+    const incidents = polling.recordOf("email")?.history.incidents ?? [];
+    expect(incidents.filter(({ isUnwatched }) => isUnwatched)).toHaveLength(ended);
+    await polling[Symbol.asyncDispose]();
+  },
+);
 
 test("what the state file knows is the newer, where this process led last itself", async () => {
   const { polling } = opened({
     leftNames: ["ai"],
     left: (nowMs) => ({
       polls: [pollStatusOf(samplePoll({ sentAtMs: nowMs - 1_000 }))],
+      knownUntilMs: nowMs + 30_000,
       failures: [],
       incidents: [],
       evidence: [],
@@ -397,7 +443,7 @@ test("what the state file knows is the newer, where this process led last itself
   });
   await using _ = polling;
   await polling.begin();
-  expect(polling.conditionOf(UPSTREAM).health.state).toBe("up");
+  expect(polling.healthOf(UPSTREAM.name).state).toBe("up");
 });
 
 test("of upstreams that are well, nothing is left for the next leader, and of paused ones for as long as that lasts", async () => {
@@ -414,7 +460,7 @@ test("of upstreams that are well, nothing is left for the next leader, and of pa
   record?.record({ kind: "health_changed", from: "unknown", to: "throttled", atMs: clock.wallNow() });
   ledger.hints.heard(
     UPSTREAM.budgets,
-    sampleAdvice({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
+    sampleAnswerHints({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
   );
   expect(polling.seen.get("ai")?.knownUntilMs).toBeGreaterThan(clock.wallNow() + 900_000);
 });
@@ -493,4 +539,16 @@ test("probes that were opened for nothing are closed, each of them", async () =>
   });
   await closeProbes(new Map(["ai", "email"].map((name) => [name, probeOf(name)])));
   expect(closed).toEqual(["ai", "email"]);
+});
+
+test("what runs beside the polls may hold an upstream back, and leaves the others alone", async () => {
+  const gateOf = ({ name }: Upstream): Gate | undefined =>
+    name === "ai" ? { held: () => ({ cause: "backoff" }) } : undefined;
+  const { polling, clock } = opened({ services: [{ gateOf }, {}] });
+  await using _ = polling;
+  await comes(polling, [UPSTREAM, sampleUpstream({ name: "email" })]);
+  await clock.advance(1);
+  expect(polling.recordOf("ai")?.accounts).toMatchObject({ slots: 1, waiting: 0 });
+  expect(polling.recordOf("ai")?.accounts.skips.of("backoff")).toBe(1);
+  expect(polling.recordOf("email")?.accounts).toMatchObject({ slots: 0, waiting: 1 });
 });

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { AppReload, type ReloadParts } from "../../src/app/reload.ts";
 import { createLogger } from "../../src/features/log/logger.ts";
 import { ConfigDirectory, loaded, withUpstream } from "../config/config-file.ts";
+import type { Environment } from "../../src/config/read/interpolate.ts";
+import { load } from "../../src/app/features/sections.ts";
 import { eventually } from "../support/eventually.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
@@ -12,6 +14,7 @@ function partsOf(
 ): ReloadParts {
   return {
     configPath,
+    load: (path: string, environment: Environment) => load(path, { environment }),
     environment: {},
     withdraw: () => {},
     clock: new VirtualClock(),

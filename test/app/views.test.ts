@@ -15,11 +15,11 @@ import { UNKNOWN_HEALTH } from "../../src/kernel/poll/health.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
 import { sampleBudget, sampleConfig, samplePoll, sampleUpstream } from "../support/kernel-samples.ts";
-import { sampleAdvice, sampleRoutesDeps } from "../support/samples.ts";
+import { sampleAnswerHints, sampleRoutesDeps } from "../support/samples.ts";
 import { timersAtOnce } from "../support/virtual/stopped-time.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { OK, outcomeOf } from "../../src/kernel/exchange/outcome.ts";
-import { METRICS } from "../../src/app/features/metrics.ts";
+import { METRICS } from "../../src/app/features/shown.ts";
 import { formats } from "../../src/exposition/formats.ts";
 import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
@@ -44,12 +44,12 @@ function sources(): Omit<ViewSources, "life"> & { readonly config: Config; reado
     own: {
       budgets: openBudgets(config, systemClock),
       store: undefined,
-      notifier: { snapshots: [] },
+      running: {},
       polling: {
         recordOf: (name) => records.get(name),
         healthOf: () => UNKNOWN_HEALTH,
         owedSinceMs: () => nowMs,
-        conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
+        nextSlotAtMs: () => nowMs,
         offlineUpstreams: () => 0,
       },
     },
@@ -125,7 +125,7 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
     const polling = {
       ...shown.own.polling,
       recordOf: (name: string) => (work.add(1), shown.own.polling.recordOf(name)),
-      conditionOf: (upstream: Upstream) => (work.add(1), shown.own.polling.conditionOf(upstream)),
+      nextSlotAtMs: (upstream: Upstream) => (work.add(1), shown.own.polling.nextSlotAtMs(upstream)),
     };
     const reload = { ...shown.reload, config };
     const view = { ...shown, reload, life: () => ({ ...shown.own, polling }) };
@@ -146,7 +146,7 @@ test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents"])(
     });
     await work.untilOver(whole);
     expect(await whole).toContain("upstream-999");
-    expect(work.total).toBeGreaterThan(5 * UPSTREAMS);
+    expect(work.total).toBeGreaterThanOrEqual(2 * UPSTREAMS);
     expect(work.most / work.total).toBeLessThan(0.3);
     expect(parts.length).toBeGreaterThan(1);
     expect(Math.max(...parts)).toBeLessThanOrEqual(131_072);
@@ -194,7 +194,7 @@ test("a budget is shown with its pause by the wall clock, and with what was used
   const life = (): Shown => ({ ...shown.own, budgets: ledger.budgets });
   const view = (): unknown => [...metricsView({ ...shown, clock, reload, life }).budgets][0];
   expect(view()).toMatchObject({ name: "api", pausedUntilWallMs: 0, quota: { limit: 100, used: 0 } });
-  ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
+  ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true }));
   const count = ledger.quotas.of("api", "requests");
   count.end(count.send(70), 70);
   expect(view()).toMatchObject({ pausedUntilWallMs: clock.wallNow() + 60_000, quota: { used: 70 } });
@@ -230,10 +230,10 @@ test("what is in memory has the outcomes and latencies of every range", () => {
 
 test("a process that stands by shows no upstream, no budget and no receiver, and says who leads", () => {
   const fleet = {
-    snapshot: { isLeading: false, isLockUp: true, digest: "abc" },
+    running: { fleet: { isLeading: false, isLockUp: true, digest: "abc" } },
     status: { name: "b", isLeading: false, leader: { name: "a", sinceMs: 1 } },
   };
-  const view = { ...shown, fleet: () => fleet, life: () => undefined };
+  const view = { ...shown, lead: () => fleet, life: () => undefined };
   const { upstreams, budgets, notifier, offlineUpstreams } = metricsView(view);
   expect([...upstreams, ...budgets, notifier, offlineUpstreams]).toEqual([undefined, undefined]);
   const status = statusView(view);

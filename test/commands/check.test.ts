@@ -115,7 +115,9 @@ describe("a config that fits", () => {
     expect(code).toBe(0);
     expect(out).toContain("cron */30 8-17 * * 1-5: 1 slot, none confirmed");
     expect(out).toContain("restart   waits 1m10s, until a predecessor's requests are no longer counted");
-    expect(out).toContain("quota     schedules ask for 440 of 400 requests in 30d: polls will stop early");
+    expect(out).toContain(
+      "quota     schedules ask for 440 of 400 requests in 30d, without confirmations: polls will stop early",
+    );
     expect(out).toContain("spend     schedules ask for 22.00 of 100.00 EUR in 30d");
     expect(out).toContain("forecast  429 requests in 30d");
     expect(out).toContain(

@@ -10,9 +10,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openStateStore } from "../../src/features/state/store.ts";
 import { heldNote, NOTHING_HELD } from "../../src/features/hints/record.ts";
+import { PAUSES } from "../../src/features/hints/pauses.ts";
 import type { StateStore } from "../../src/features/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
-import { adviceIn } from "../../src/features/hints/advice-in.ts";
+import { readAnswerHints } from "../../src/features/hints/fields/answer-hints.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { load } from "../../src/app/features/sections.ts";
 
@@ -193,7 +194,7 @@ test("where an upstream cannot be opened, each fault is told and nothing is aske
 test("a limit whose window the daemon has learned is told with it, from the state file", async () => {
   await using server = await answering({ "ratelimit-limit": "60" });
   const head = { status: 200, reasonPhrase: "", headers: [["ratelimit-limit", "60"]] } as const;
-  const [family] = adviceIn(head, 0, (text) => text).advice.families;
+  const [family] = readAnswerHints(head, 0, (text) => text).hints.families;
   const learned = { key: `${family?.key} `, limit: 60, perMs: 60_000, from: "resets" } as const;
   const store = await openState();
   const record = { ...NOTHING_HELD, windows: [learned] };
@@ -201,4 +202,27 @@ test("a limit whose window the daemon has learned is told with it, from the stat
   await store.close();
   const { out } = await probing({ url: server.url, share: "50%\nstate: { path: state.db }" });
   expect(out).toContain("60 requests per 1m");
+});
+
+test("into a pause that the state file knows nothing is sent without --force, and it is told until when", async () => {
+  const untilMs = Date.now() + 600_000;
+  const store = await openState();
+  void store.write([heldNote("former", { ...NOTHING_HELD, pausedUntilMs: untilMs, upstreams: ["email"] })]);
+  await store.close();
+  const share = "50%\n    max_pause: 1h\nstate: { path: state.db }";
+  const before = upstream.requests;
+  const { code, out, err } = await probing({ share });
+  expect([code, out, upstream.requests]).toEqual([1, "", before]);
+  const [, until = ""] =
+    /^cannot probe: upstream "email" asked for a pause until (\S+): before that it needs --force\n$/.exec(
+      err,
+    ) ?? [];
+  expect(Math.abs(Date.parse(until) - untilMs)).toBeLessThan(1_000);
+  expect(await probing({ share, force: true })).toMatchObject({ code: 0, err: "" });
+  const other = await openState();
+  void other.write([heldNote("former", NOTHING_HELD)]);
+  void other.write([{ kind: PAUSES.name, key: "email", json: untilMs }]);
+  await other.close();
+  const alone = await probing({ share });
+  expect([alone.code, alone.err]).toMatchObject([1, expect.stringContaining("asked for a pause until")]);
 });

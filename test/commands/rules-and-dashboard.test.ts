@@ -100,6 +100,15 @@ describe("rules", () => {
     expect(out).not.toContain("http://");
   });
 
+  test("link to the page for people that the config names, unless another one is given", async () => {
+    const config = CONFIG.replace("web: {", 'web: { page_url: "https://people.example.com/",');
+    expect((await told(rules, config)).out).toContain(
+      'runbook_url: "https://people.example.com/runbooks/PacewatchUpstreamDown"\n',
+    );
+    const { out } = await told(rules, config, { statusPage: "https://pw.example.com" });
+    expect(out).not.toContain("people.example.com");
+  });
+
   test("link to the runbooks with https where Pacewatch serves https", async () => {
     expect((await told(rules, CONFIG)).out).toContain("}}http://{{");
     const config = CONFIG.replace("web: {", "web: { config_file: web.yaml,");
@@ -276,12 +285,12 @@ tests:
     [
       "an alert that is none",
       { without: ["PacewatchUpstreamDwn"] },
-      '"--without" has no "PacewatchUpstreamDwn": did you mean "PacewatchUpstreamDown"? There are Pacewatch',
+      '"--without" has no "PacewatchUpstreamDwn": did you mean "PacewatchUpstreamDown"? there are Pacewatch',
     ],
     [
       "a wait of one that is none",
       { for: { PacewatchSlotSkipped: "2m" } },
-      '"--for" has no "PacewatchSlotSkipped": did you mean "PacewatchSlotsSkipped"? There are Pacewatch',
+      '"--for" has no "PacewatchSlotSkipped": did you mean "PacewatchSlotsSkipped"? there are Pacewatch',
     ],
     [
       "a wait that is none",
@@ -291,7 +300,7 @@ tests:
     [
       "a severity that is none",
       { severity: { pages: "critical" } },
-      '"--severity" has no "pages": did you mean "page"? There are page, ticket',
+      '"--severity" has no "pages": did you mean "page"? there are page, ticket',
     ],
     [
       "a label that cannot be",
@@ -330,6 +339,14 @@ describe("the dashboard", () => {
     const { out } = await told(dashboard, CONFIG, links);
     expect(out).toContain('"query": "https://wiki.example.com/"');
     expect(out).toContain('"query": "https://pw.example.com/"');
+    expect(out).not.toContain("localhost");
+  });
+
+  test("links to the page for people that the config names", async () => {
+    const config = CONFIG.replace("web: {", 'web: { page_url: "https://people.example.com",');
+    const { out } = await told(dashboard, config);
+    expect(out).toContain('"query": "https://people.example.com"');
+    expect(out).toContain('"query": "https://people.example.com/runbooks/"');
     expect(out).not.toContain("localhost");
   });
 

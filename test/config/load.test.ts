@@ -203,7 +203,7 @@ test("what stands in a credit's place is not told, and that of another value is"
     { name: "total", path: "/total" },
   ];
   const { config } = await loaded(withUpstream(`values: ${JSON.stringify(values)}`));
-  expect(config.upstreams[0]?.expect.untold).toEqual(["/left"]);
+  expect(config.upstreams[0]?.expect.unshown).toEqual(["/left"]);
 });
 
 test("assertions are read", async () => {
@@ -332,6 +332,7 @@ describe("a config that is read for its names and schedules alone", () => {
     "deploy/systemd/pacewatch.yaml",
     "deploy/kubernetes/single/pacewatch.yaml",
     "deploy/kubernetes/fleet/pacewatch.yaml",
+    "deploy/compose/fleet/pacewatch.yaml",
     ...readdirSync("docs/examples").map((name) => `docs/examples/${name}`),
   ].filter((path) => path.endsWith(".yaml"));
 
@@ -492,6 +493,39 @@ fleet:
     expect.stringContaining("the variable TLS is not set"),
   ]);
 });
+
+test.each([
+  [2_290, 0, undefined],
+  [2_291, 0, "2291 budgets with 0 of quota and spend"],
+  [120, 120, undefined],
+  [121, 121, "121 budgets with 121 of quota and spend"],
+])(
+  "a fleet of %d budgets with %d quotas is told whether its notes have room: %s",
+  async (budgets, quotas, told) => {
+    const budget = (index: number): object => ({
+      rate: { requests: 100, per: "1s" },
+      ...(index < quotas && { quota: { requests: 1_000_000, per: "1d" } }),
+    });
+    const config = {
+      fleet: { lock: { redis: { url: "redis://127.0.0.1" } } },
+      budgets: Object.fromEntries(
+        Array.from({ length: budgets }, (_, index) => [`b${index}`, budget(index)]),
+      ),
+      upstreams: [
+        { name: "a", base_url: "https://a.example", auth: { none: true }, budget: "b0", every: "1h" },
+      ],
+    };
+    const loading = await loadText(JSON.stringify(config));
+    const faults = loading.kind === "loaded" ? [] : loading.faults.map(({ message }) => message);
+    expect(faults).toEqual(
+      told === undefined
+        ? []
+        : [
+            `"budgets" must be fewer with fleet: what its next leader must know of ${told} has no room beside a lock: run several fleets, each with budgets and a lock.redis.key of its own`,
+          ],
+    );
+  },
+);
 
 describe("how a base and a path are joined", () => {
   test.each([
@@ -658,7 +692,7 @@ describe("files that no editor would have written", () => {
           file: directory.file("nowhere.yaml"),
           line: 1,
           column: 1,
-          message: `cannot read config: there is no such file. Give yours with --config FILE, or begin with a copy of ${join(import.meta.dirname, "../../config/pacewatch.yaml")}; docs/configuration.md describes every key`,
+          message: `cannot read config: there is no such file. Give yours with --config FILE, or begin with a copy of ${join(import.meta.dirname, "../../config/pacewatch.yaml")}; docs/configuration.md in the package describes every key`,
         },
       ],
       proof: undefined,

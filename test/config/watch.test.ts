@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rename, rm, symlink, utimes, writeFile } f
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/kernel/time/clock.ts";
 import { UNREADABLE, digestOf, marksOf } from "../../src/platform/mark.ts";
-import { ConfigWatch, type LastReload } from "../../src/config/watch.ts";
+import { watchConfig, type LastReload } from "../../src/config/watch.ts";
 import { VirtualClock, settle } from "../support/virtual/clock.ts";
 import { ConfigDirectory } from "./config-file.ts";
 
@@ -24,7 +24,7 @@ class Scene implements AsyncDisposable {
   parts: readonly string[] = [];
   readonly #clock = new VirtualClock();
   readonly #path: string;
-  readonly #watch: ConfigWatch;
+  readonly #watch: AsyncDisposable;
   readonly #ending = new AbortController();
   #last: LastReload;
   #sleepers = 0;
@@ -52,7 +52,7 @@ class Scene implements AsyncDisposable {
       },
       onError: (error: unknown) => void this.errors.push(error),
     };
-    this.#watch = new ConfigWatch(path, options, this.#ending.signal);
+    this.#watch = watchConfig(path, options, this.#ending.signal);
   }
 
   /** As somebody else may ask for it. */

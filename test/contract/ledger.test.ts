@@ -5,7 +5,7 @@ import type { Lease } from "../../src/kernel/budget/ledger.ts";
 import { leaderWorld, type LedgerWorld, type OpenWorld, localWorld } from "../support/ledger-worlds.ts";
 import { charge } from "../support/test-ledger.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../support/kernel-samples.ts";
-import { sampleAdvice } from "../support/samples.ts";
+import { sampleAnswerHints } from "../support/samples.ts";
 
 /** What every ledger promises, whoever keeps it. */
 const LEDGERS: readonly (readonly [string, OpenWorld])[] = [
@@ -129,7 +129,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true, pause }));
     const untilMs = world.clock.now() + 30_000;
     expect(world.ledger.take(["api"])).toEqual({
       kind: "wait",
@@ -149,7 +149,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     ]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 3_000_000, source: "credit_spent" } as const;
-    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true, pause }));
     await world.advance(100);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
     expect(world.ledger.hints.resume("other")).toBe(false);
@@ -162,20 +162,20 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
 
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
+    world.ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true }));
     expect(world.ledger.take(["api"])).toMatchObject({
       untilMs: world.clock.now() + 10_000,
       cause: "backoff",
     });
     await world.advance(10_001);
-    world.ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
+    world.ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true }));
     await world.advance(10);
     expect(world.ledger.hints.pausedUntilMs(["api"])).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
   });
 
   test("keeps to a lower limit that an upstream speaks of, until a window after it did", async () => {
     await using world = await warmWorld(openWorld, [{ share: 0.5 }]);
-    world.ledger.hints.heard(["api"], sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.hints.heard(["api"], sampleAnswerHints({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
     (await takeInTurn(world)).settle("answered");
     expect(world.ledger.inner.ratesOf("api")?.[0]).toMatchObject({ limit: 4, cap: 1 });
@@ -191,7 +191,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     world.ledger.hints.heard(
       ["api"],
-      sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }),
+      sampleAnswerHints({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }),
     );
     await world.advance(10);
     expect(world.ledger.hints.yieldingOf(["api"], world.clock.now())).toBe("api");
@@ -305,16 +305,16 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const rates = [{ requests: 2, perMs: 10_000, label: "10s" }];
     await using world = await warmWorld(openWorld, [{}, { name: "model", rates }, { name: "other" }]);
     const both = ["api", "model"];
-    world.ledger.hints.heard(both, sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.hints.heard(both, sampleAnswerHints({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
     const caps = (): readonly unknown[] => both.map((budget) => world.ledger.inner.ratesOf(budget)?.[0]?.cap);
     expect(caps()).toEqual([4, 2]);
-    world.ledger.hints.heard(both, sampleAdvice({ limits: [{ requests: 1, perMs: 10_000 }] }));
+    world.ledger.hints.heard(both, sampleAnswerHints({ limits: [{ requests: 1, perMs: 10_000 }] }));
     await world.advance(10);
     world.ledger.take(both);
     expect(caps()).toEqual([1, 2]);
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.hints.heard(both, sampleAdvice({ throttled: true, pause }));
+    world.ledger.hints.heard(both, sampleAnswerHints({ throttled: true, pause }));
     // As many draw on each, so the first of them is meant.
     expect(world.ledger.take(["api"])).toMatchObject({ cause: "backoff", budget: "api" });
     expect(world.ledger.take(["model"])).not.toMatchObject({ cause: "backoff" });

@@ -5,7 +5,7 @@
 
 import { expect, test } from "vitest";
 import { readJson } from "../../src/kernel/exchange/json-body.ts";
-import { factsOfAnswer, recognise } from "../../src/features/refusals/recognise.ts";
+import { factsOfAnswer, classifyRefusal } from "../../src/features/refusals/classify.ts";
 import { type Rule, RULES } from "../../src/features/refusals/rules.ts";
 import { entriesOf, meaningsOf, type RefusalEntry } from "./entries.ts";
 
@@ -28,7 +28,7 @@ function isRight(entry: RefusalEntry, rules: readonly Rule[]): boolean {
   const { status, headers } = entry;
   const head = { status, reasonPhrase: "", headers: Object.entries(headers) };
   const body = new TextEncoder().encode(entry.body);
-  const means = recognise(
+  const means = classifyRefusal(
     head,
     factsOfAnswer(head, body, () => readJson(body)),
     status,

@@ -1,7 +1,7 @@
 /** What Pacewatch tells of an answer of the corpus. */
 
 import { judgingOf } from "../../src/app/features/judging.ts";
-import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { HINTS } from "../../src/features/hints/fields/answer-hints.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import type { RefusalEntry } from "./entries.ts";
@@ -46,7 +46,7 @@ export function toldOf(entry: RefusalEntry): {
     judgingOf(upstream),
   );
   const outcome = `${poll.outcome.kind} ${poll.outcome.reason}`;
-  const pause = ADVICE.of(poll.said)?.pause;
+  const pause = HINTS.of(poll.said)?.pause;
   const says = pause !== undefined && pause.source !== "credit_spent";
   return {
     means: MEANINGS[outcome] ?? outcome,

@@ -252,6 +252,44 @@ describe("a fleet", () => {
   });
 });
 
+describe("a Redis for the lock", () => {
+  const folder = join(FOLDER, "redis");
+  const resources = kustomize(folder);
+
+  test("is what the cluster allows and knows, and uses every file of its folder", async () => {
+    expect(resources.map(schemaFault).filter((fault) => fault !== undefined)).toEqual([]);
+    expect(await unknownKeys(resources)).toEqual([]);
+    expect(filesOf(folder).toSorted()).toEqual(
+      readdirSync(folder)
+        .map((name) => join(folder, name))
+        .toSorted(),
+    );
+  });
+
+  test("is never two, keeps no lock that it could lose in part, and evicts nothing", () => {
+    const { strategy, replicas, template } = one(resources, "Deployment")["spec"] as Workload & {
+      readonly strategy: unknown;
+    };
+    expect({ strategy, replicas }).toEqual({ strategy: { type: "Recreate" }, replicas: 1 });
+    const args = template.spec.containers[0].args.join(" ");
+    expect(args).toContain("--save  --maxmemory-policy noeviction");
+  });
+
+  test("is where the network policy of the fleet leads to, and lets in nobody else", () => {
+    const fleet = JSON.stringify(kustomize(join(FOLDER, "fleet")));
+    expect(fleet).toContain('{"matchLabels":{"kubernetes.io/metadata.name":"redis"}}');
+    expect(JSON.stringify(one(resources, "NetworkPolicy"))).toContain(
+      '{"matchLabels":{"kubernetes.io/metadata.name":"pacewatch"}}',
+    );
+  });
+
+  test("gives the user the rights that suffice", () => {
+    const [, asked] = /ACL SETUSER pacewatch on >PASSWORD (.+)/.exec(readme) ?? [];
+    const [, given] = /user pacewatch on >%s (.+)\\n'/.exec(readme) ?? [];
+    expect(given).toBe(asked);
+  });
+});
+
 describe("the judges of these manifests", () => {
   const base = kustomize(join(FOLDER, "single"));
   const broken = (kind: string, spec: Readonly<Record<string, unknown>>): Resource => {

@@ -1,5 +1,5 @@
 import { quotaNotes } from "../../src/features/quota/quota.ts";
-import { FOLLOWERS } from "../../src/app/features/recording.ts";
+import { FOLLOWERS } from "../../src/app/features/shown.ts";
 import { opened } from "../support/opened.ts";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -32,7 +32,7 @@ import {
 } from "../support/samples.ts";
 import { SERIES } from "../../tools/docs-metrics.ts";
 import { accountsClose } from "../support/accounts-close.ts";
-import { METRICS } from "../../src/app/features/metrics.ts";
+import { METRICS } from "../../src/app/features/shown.ts";
 
 const promtool = requireBinary("promtool");
 
@@ -58,7 +58,8 @@ test("every metric of the catalogue is shown, with its type, help and labels", (
 });
 
 test("where others watch too, every sample of every format has the name of its vantage", () => {
-  const snapshot = { ...fullMetricsSnapshot(), vantage: "eu" };
+  const full = fullMetricsSnapshot();
+  const snapshot = { ...full, config: { ...full.config, vantage: { name: "eu", of: 2 } } };
   const text = parseExposition(renderText(snapshot));
   const samples = [...text.values()].flatMap((family) => family.samples);
   expect(samples.length).toBeGreaterThan(100);
@@ -248,7 +249,12 @@ test("an upstream has as many series as the page of metrics says", () => {
     );
     recordPoll(
       accounts,
-      samplePoll({ phasesMs, certificateExpiresAtMs: 1, said: { advice: { malformed: 1 } }, ...changes }),
+      samplePoll({
+        phasesMs,
+        certificateExpiresAtMs: 1,
+        said: { hints: { malformed: 1 } },
+        ...changes,
+      }),
     );
   };
   for (let status = 100; status < 600; status += 1) poll({ head: { status, headers: [] } });

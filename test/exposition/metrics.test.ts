@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { scrape } from "../../src/exposition/metrics.ts";
+import { scrape } from "../../src/exposition/exposition.ts";
 import { CATALOGUE } from "../../tools/docs-metrics.ts";
 import { eventually } from "../support/eventually.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
@@ -12,9 +12,9 @@ import { TextFormat } from "../../src/exposition/text.ts";
 import { parseExposition, sumOfSamples } from "../support/metrics/exposition-parser.ts";
 import { decodeFamilies } from "../support/metrics/protobuf-decoder.ts";
 import { fullMetricsSnapshot, sampleMetricsSnapshot } from "../support/samples.ts";
-import { METRICS } from "../../src/app/features/metrics.ts";
+import { METRICS } from "../../src/app/features/shown.ts";
 
-const ADAPTER = new URL("../../src/exposition/metrics.ts", import.meta.url).href;
+const ADAPTER = new URL("../../src/exposition/exposition.ts", import.meta.url).href;
 const TEXT = new URL("../../src/exposition/text.ts", import.meta.url).href;
 const promtool = requireBinary("promtool");
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import type { Advice } from "../../src/features/hints/fields/advice.ts";
-import { adviceIn } from "../../src/features/hints/advice-in.ts";
+import type { AnswerHints } from "../../src/features/hints/fields/answer-hints.ts";
+import { readAnswerHints } from "../../src/features/hints/fields/answer-hints.ts";
 import type { Headers } from "../../src/kernel/exchange/exchange.ts";
 import { mutated, pieces } from "./mutate.ts";
 import { promise, type Target, within } from "./target.ts";
@@ -47,8 +47,8 @@ function isCount(value: number | undefined, least: number): boolean {
   return value === undefined || (Number.isFinite(value) && value >= least);
 }
 
-function judge(advice: Advice, { status }: HeaderCase, fields: number): void {
-  const { pause, families, remaining, exhaustedPerMs, malformed, throttled } = advice;
+function judge(hints: AnswerHints, { status }: HeaderCase, fields: number): void {
+  const { pause, families, remaining, exhaustedPerMs, malformed, throttled } = hints;
   promise(throttled === (status === 429 || status === 402), "throttled is about the status alone");
   promise(isCount(pause?.forMs, 0), `a pause of ${pause?.forMs} ms`);
   for (const { requests, perMs } of limitsOf(families)) {
@@ -78,7 +78,7 @@ export const headersTarget: Target<HeaderCase> = {
     check: async (bytes) => {
       const headers = headersOf(bytes.text);
       const head = { status: bytes.status, reasonPhrase: "", headers };
-      const work = async (): Promise<Advice> => adviceIn(head, bytes.wallNowMs, String).advice;
+      const work = async (): Promise<AnswerHints> => readAnswerHints(head, bytes.wallNowMs, String).hints;
       judge(await within(MOST_MS, "reading", work()), bytes, headers.length);
     },
     [Symbol.asyncDispose]: async () => {},

@@ -3,23 +3,22 @@
  * V8's heap snapshot has, with whatever a part of it keeps alive. A process of its own: the heap of a test has more.
  */
 
-import { pollLogsOf } from "../../src/app/features/recording.ts";
-import { FOLLOWERS } from "../../src/app/features/recording.ts";
+import { FOLLOWERS, pollLogsOf } from "../../src/app/features/shown.ts";
 import { setFlagsFromString, getHeapSnapshot } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { LogRecorder } from "../../src/features/log/logger.ts";
 import { StateBuffer } from "../../src/features/state/buffer.ts";
-import { StateRecorder } from "../../src/features/state/recorder.ts";
+import { stateRecorder } from "../../src/features/state/recorder.ts";
 import { TestLedger } from "../support/test-ledger.ts";
-import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { HINTS } from "../../src/features/hints/fields/answer-hints.ts";
 import { limitFieldOf } from "../../src/features/hints/fields/field-name.ts";
 import { cut } from "../../src/features/refusals/words.ts";
-import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
 import { History, recorderOf } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { sampleConfig, sampleUpstream } from "../support/kernel-samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 import { type Answer, meet } from "./worst-answers.ts";
+import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/exchange.ts";
 
 const TURNS = 300;
 const UPSTREAMS = 4;
@@ -76,7 +75,7 @@ function life(): unknown {
   const record = new UpstreamRecord(history, [
     recorderOf(history, FOLLOWERS),
     new LogRecorder(log, upstream.name, clock, undefined, pollLogsOf()),
-    new StateRecorder(upstream.name, history, buffer, clock),
+    stateRecorder(upstream.name, history, buffer, clock),
   ]);
   for (let turn = 0; turn < TURNS; turn += 1) {
     clock.stepWall(60_000);
@@ -89,8 +88,8 @@ function life(): unknown {
       atMs: clock.wallNow(),
       poll,
     });
-    const advice = ADVICE.of(poll.said);
-    if (advice !== undefined) ledger.hints.heard(upstream.budgets, advice);
+    const answerHints = HINTS.of(poll.said);
+    if (answerHints !== undefined) ledger.hints.heard(upstream.budgets, answerHints);
     buffer.take(1);
   }
   return { ledger, record, buffer };

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { KEPT_BYTES_AN_UPSTREAM } from "../../src/kernel/exchange/bounds.ts";
+
+/** All texts of its answers that are in memory: failures, their evidence, limits, an announcement. */
+const KEPT_BYTES_AN_UPSTREAM = 20_000;
 
 /** Without the copies in `withSafeTexts`, `exemplarOf` and `keptTexts` it was 72 kB: a part of a text keeps the whole of it. */
 test("of all that the answers of one upstream said, a bounded number of bytes stays in memory", async () => {

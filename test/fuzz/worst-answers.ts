@@ -4,11 +4,16 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { SecretFinder } from "../../src/transport/secrets/finder.ts";
 import { decodeBody } from "../../src/transport/decode.ts";
 import type { Upstream } from "../../src/kernel/config/config.ts";
-import { HEAD_BYTES, SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
-import { type Exchange, headerValue, type Headers } from "../../src/kernel/exchange/exchange.ts";
+import {
+  type Exchange,
+  headerValue,
+  type Headers,
+  SMALL_BODY_BYTES,
+} from "../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
 import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { pollStatusOf, type PollStatus } from "../../src/features/history/kept-poll.ts";
+import { HEAD_BYTES } from "../../src/transport/poll-client.ts";
 
 type ShapeName = "list" | "deep" | "error" | "page" | "keys" | "text";
 

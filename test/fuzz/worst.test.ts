@@ -1,7 +1,8 @@
-import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { HINTS, LIMIT_TEXTS_CHARS } from "../../src/features/hints/fields/answer-hints.ts";
 import { expect, test, vi } from "vitest";
-import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/kernel/exchange/bounds.ts";
 import { answerOf, meet, type Recipe } from "./worst-answers.ts";
+import { KEPT_POLL_BYTES } from "../../src/features/history/kept-poll.ts";
+import { MOST_LIMITS } from "../../src/features/hints/fields/limits.ts";
 
 /** The worst that `npm run fuzz -- --worst` found, by time and by what is kept. Work is counted here, as time is not ours. */
 const FOUND: readonly Recipe[] = [
@@ -153,7 +154,7 @@ test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
     expect(Buffer.byteLength(JSON.stringify([detail, excerpt, headers]))).toBeLessThanOrEqual(
       KEPT_POLL_BYTES + 30,
     );
-    expect(ADVICE.of(poll.said)?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
+    expect(HINTS.of(poll.said)?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
     expect(searchedChars).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS + ANNOUNCED_CHARS + 2 * 1_000);
     expect(searches).toBeLessThanOrEqual(12);
     expect(lookups).toBeLessThanOrEqual(LOOKUPS);

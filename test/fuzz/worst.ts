@@ -1,6 +1,6 @@
 /** Searches for the answer that costs the polling thread the most: `npm run fuzz -- --worst --seconds 600`. */
 
-import { ADVICE } from "../../src/features/hints/fields/advice.ts";
+import { HINTS } from "../../src/features/hints/fields/answer-hints.ts";
 import { ANNOUNCEMENT } from "../../src/features/announcements/announcement.ts";
 import {
   answerOf,
@@ -71,7 +71,7 @@ function measured(recipe: Recipe): Found {
     const beforeMs = threadMs();
     const { kept, poll } = meet(answer);
     ms = Math.min(ms, threadMs() - beforeMs);
-    keptBytes = Buffer.byteLength(JSON.stringify([kept, ANNOUNCEMENT.of(poll.said), ADVICE.of(poll.said)]));
+    keptBytes = Buffer.byteLength(JSON.stringify([kept, ANNOUNCEMENT.of(poll.said), HINTS.of(poll.said)]));
   }
   return { recipe, ms, keptBytes };
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { benchPages } from "../../bench/report/write-docs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md"].flatMap((pattern) =>
+const PAGES = ["*.md", "bench/*.md", "docs/**/*.md", "deploy/**/*.md"].flatMap((pattern) =>
   globSync(pattern, { cwd: ROOT }),
 );
 
@@ -42,6 +42,53 @@ test.each(OURS)("every file and folder that %s names exists", (page) => {
     .map(([, path = ""]) => path)
     .filter((path) => ![path, join("src", path)].some((place) => existsSync(join(ROOT, place))));
   expect(missing).toEqual([]);
+});
+
+const COMMENTS = /\/\*[^]*?\*\/|\/\/.*/g;
+
+test("every field that the page about the API names is one that the sources name", () => {
+  const page = read("docs/api.md");
+  const fields = new Set([...page.matchAll(/"(\w+)":/g)].map(([, field = ""]) => field));
+  const words = new Set(
+    globSync("src/**/*.ts", { cwd: ROOT }).flatMap(
+      (file) =>
+        read(file)
+          .replaceAll(COMMENTS, "")
+          .match(/\b[A-Za-z]\w*\b/g) ?? [],
+    ),
+  );
+  expect(fields.size).toBeGreaterThan(100);
+  expect([...fields].filter((field) => !words.has(field))).toEqual([]);
+});
+
+/** CPU of a poll at 1,000 a second in the newest run, in microseconds. */
+function cpuOfPollUs(run: string): number {
+  const row = new RegExp(
+    `^\\| CPU per poll at 1000 a second, ${run} +\\|.* (\\d+) µs +\\| +\\d+ µs +\\|$`,
+    "m",
+  );
+  return Number(row.exec(read("bench/README.md"))?.[1]);
+}
+
+test.each([
+  ["HTTP, a fresh connection each", "HTTP, fresh"],
+  ["HTTPS, a fresh connection each", "HTTPS, fresh"],
+  ["HTTPS, `connection: reuse`", "HTTPS, reused"],
+])("the page about scale plans %s with 60 %% of a core", (row, run) => {
+  const planned = new RegExp(`^\\| ${row} +\\| ([\\d,]+) polls a second`, "m").exec(
+    read("docs/scale.md"),
+  )?.[1];
+  const pollsPerSecond = 600_000 / cpuOfPollUs(run);
+  expect(planned?.replace(",", "")).toBe(String(Math.floor(pollsPerSecond / 100) * 100));
+});
+
+test("the page about scale reckons the CPU of regions with the newest run", () => {
+  const [, ...reckoned] =
+    /CPU for them \(([\d.]+) ms each\) +\| ([\d.]+) cores +\| ([\d.]+) cores/.exec(read("docs/scale.md")) ??
+    [];
+  const cpuUs = cpuOfPollUs("HTTPS, fresh");
+  const cores = [333, 1_667].map((perSecond) => ((perSecond * cpuUs) / 1_000_000).toFixed(1));
+  expect(reckoned).toEqual([(cpuUs / 1_000).toFixed(2), ...cores]);
 });
 
 /** A floor, or a room of the kernel, or a feature. */

@@ -1,7 +1,6 @@
 import { opened } from "../support/opened.ts";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
-import { Thread } from "../../src/platform/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
 import type { RouteDeps } from "../../src/app/features/routes.ts";
 import { sampleRoutesDeps } from "../support/samples.ts";
@@ -11,7 +10,6 @@ export async function openServer(over: Partial<StartOptions & RouteDeps> = {}): 
   const server = opened(
     await startServer({
       clock: systemClock,
-      threadOf: (thread) => new Thread(thread),
       ...sampleRoutesDeps(over),
       host: "127.0.0.1",
       port: 0,

@@ -81,10 +81,16 @@ test("a command loads nothing that only another command, a fleet or a thread nee
 });
 
 test("of a module of Node.js, only what is named is read: the rest may load much more", () => {
-  const whole = code().filter((path) => imports(path, STATIC).some((name) => name.startsWith("node:")));
+  const whole = code().filter((path) => imports(path, STATIC).some((name) => !name.startsWith(".")));
   // Where an old Node.js must get as far as one line.
   expect(whole).toEqual(["bin/pacewatch.mjs"]);
   expect(files.get("lib/build.js")).toContain("globalThis.process.getBuiltinModule(`node:http`)");
+});
+
+test("node-cron reads the parts of dates without ICU, whose tables take memory for nothing else", () => {
+  const cron = files.get("lib/of-node-cron.js") ?? "";
+  expect(cron).toContain("formatToParts");
+  expect(cron).not.toContain("Intl.");
 });
 
 test("the same sources make the same bundle", async () => {

@@ -293,7 +293,8 @@ async function polled(demo: Demo): Promise<void> {
 
 /** Throws where a file of the bundle is, and prints what is left of the error. */
 const THROWER = `
-  process.setSourceMapsEnabled(true);
+  const { nameSourcesInStackTraces } = await import("./stack-traces.js");
+  nameSourcesInStackTraces();
   try { await import("./worker.js"); } catch (error) { console.log(error.stack); }
 `;
 
@@ -303,5 +304,5 @@ test("a stack trace names the sources", async () => {
     ["--input-type=module", "-e", THROWER],
     join(folder, "dist/lib"),
   );
-  expect(out).toMatch(/^TypeError: .+\n {4}at .+src\/features\/state\/worker\.ts:\d+:\d+/);
+  expect(out).toMatch(/^TypeError: .+\n {4}at src\/features\/state\/worker\.ts:\d+:\d+/);
 });

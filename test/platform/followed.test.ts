@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Followed, type Reading } from "../../src/platform/followed.ts";
+import { followed, type Reading } from "../../src/platform/followed.ts";
 
 test("the last good value stays while its file is unusable, and each change of the problem is told once", async () => {
   const unusable = (problem: string): Reading<string> => ({ kind: "unusable", problem });
@@ -12,15 +12,15 @@ test("the last good value stays while its file is unusable, and each change of t
     { kind: "read", value: "third" },
   ];
   const told: (string | undefined)[] = [];
-  const followed = new Followed(
+  const { value, reread } = followed(
     "first",
     () => Promise.resolve(readings.shift() ?? unusable("no more")),
     (problem) => told.push(problem),
   );
-  expect(followed.value).toBe("first");
+  expect(value()).toBe("first");
   const values: string[] = [];
-  while (readings.length > 0) values.push(await followed.reread());
+  while (readings.length > 0) values.push(await reread());
   expect(values).toEqual(["second", "second", "second", "second", "third", "third"]);
-  expect(followed.value).toBe("third");
+  expect(value()).toBe("third");
   expect(told).toEqual(["half-written", "gone", undefined]);
 });

@@ -10,7 +10,7 @@ import {
   type Density,
 } from "../../src/proof/objective-density.ts";
 import { parseDuration } from "../../src/kernel/time/duration.ts";
-import { ROUND_PERIODS_MS } from "../../src/proof/suggestions.ts";
+import { ROUND_PERIODS_MS } from "../../src/proof/findings.ts";
 import { sampleCron, sampleSchedule, sampleUpstream } from "../support/kernel-samples.ts";
 
 function pair(longHours: number): BurnPair {

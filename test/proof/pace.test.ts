@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { allServedInTime, type Ask, longestBusyMs, paceOf } from "../../src/proof/pace.ts";
 import { fitsRates } from "../../src/proof/numbers.ts";
-import { ROUND_PERIODS_MS } from "../../src/proof/suggestions.ts";
+import { ROUND_PERIODS_MS } from "../../src/proof/findings.ts";
 import { firstStarvedMs } from "../support/paced-queue.ts";
 
 /** The pace gap of every small case. */

@@ -2,11 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Budget, Rate, Upstream } from "../../src/kernel/config/config.ts";
 import type { Finding } from "../../src/proof/part.ts";
-import { sharedKeys } from "../../src/proof/findings.ts";
+import { sharedKeys, ROUND_PERIODS_MS } from "../../src/proof/findings.ts";
 import { prove } from "../../src/proof/proof.ts";
 import { type BudgetProof, proveBudget } from "../../src/proof/numbers.ts";
 import { type Schedule, scheduleCron, scheduleEvery, slotsOf } from "../../src/kernel/schedule/schedule.ts";
-import { ROUND_PERIODS_MS } from "../../src/proof/suggestions.ts";
 import { PROOF_PARTS } from "../../src/app/features/proof.ts";
 
 const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
@@ -225,8 +224,8 @@ describe("a plan that does not fit is refused with what would", () => {
         const [message = ""] = faults(given, upstreams);
         if (message === "") return;
         refused += 1;
-        const advice = message.slice(message.lastIndexOf(": ") + 2);
-        const share = /^raise share to (\d+)%$|or raise share to (\d+)%/.exec(advice);
+        const suggestion = message.slice(message.lastIndexOf(": ") + 2);
+        const share = /^raise share to (\d+)%$|or raise share to (\d+)%/.exec(suggestion);
         if (share === null) return;
         const raised = { ...given, share: Number(share[1] ?? share[2]) / 100 };
         expect(faults(raised, upstreams)).toEqual([]);
@@ -470,7 +469,7 @@ describe("an upstream that draws on several budgets", () => {
   test("is warned of where waiting for one of them may cost slots of the other", () => {
     const upstreams = [each("a", 30_000, "model", "account"), each("b", 60_000, "account")];
     const message =
-      'budget "model" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to 15s, so some slots may be late or skipped';
+      'budget "model" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to 15s, so some slots may be late or skipped; poll less often, or raise share';
     expect(prove({ budgets: [account, model], upstreams }, PROOF_PARTS).warnings).toEqual([
       { subject: { kind: "budget", budget: "model" }, message },
     ]);

@@ -3,9 +3,7 @@ import { describe, expect, test } from "vitest";
 import { looksAgain } from "../../src/proof/looking-again.ts";
 import { TestLedger } from "../support/test-ledger.ts";
 import { Supervisor } from "../../src/kernel/polling/supervisor.ts";
-import { answerTo } from "../../src/simulator/answer.ts";
 import { DIALECT_NAMES, speak } from "../support/dialects.ts";
-import { HEALTHY } from "../../src/simulator/faults.ts";
 import { type Limit, fixedWindow } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 import { FakeProbe, StoryRecorder } from "../support/fakes.ts";
@@ -63,21 +61,10 @@ async function watch(dialect: string, kind: keyof typeof CONFIGS): Promise<Seen>
       roomAtMs = nowMs + verdict.resetMs;
     }
     const { headers, refusal } = speak(dialect, verdict, clock.wallNow());
-    const {
-      status,
-      headers: all,
-      body,
-    } = answerTo({
-      method: "GET",
-      path: "/v1/resources",
-      keyAccepted: true,
-      allowed: verdict.allowed,
-      limitHeaders: headers,
-      refusal,
-      fault: HEALTHY,
-      resources: "{}",
-    });
-    const lines = Object.entries(all).map(([name, value]) => [name.toLowerCase(), value] as const);
+    const good = { status: 200, headers: { "Content-Type": "application/json" }, body: "{}" };
+    const { status, headers: own, body } = verdict.allowed ? good : refusal;
+    const all = Object.entries({ ...headers, ...own });
+    const lines = all.map(([name, value]) => [name.toLowerCase(), value] as const);
     return { ...observed(answered(status, lines, body)), durationMs: ANSWER_MS };
   };
   const names = ["a", "b", "c"];

@@ -64,6 +64,7 @@ it("a model has a limit of its own besides the account's", async () => {
     statuses.push((await complete(router, model)).status);
   }
   expect(statuses).toEqual([200, 200, 429, 200]);
+  expect(router.seen.map(({ isRefused }) => isRefused)).toEqual([false, false, true, false]);
   expect(router.billOf("large-chat-2").completions).toBe(2);
   expect(router.worstWindow("large-chat-2")).toEqual([{ limit: LIMIT, requests: 3 }]);
   expect(router.requests).toBe(4);

@@ -222,16 +222,3 @@ it("allows everything where there is no limit", () => {
   const verdict = new RequestLedger([], ALGORITHMS.sliding_log).count(0);
   expect(verdict).toEqual({ allowed: true, remaining: Number.POSITIVE_INFINITY, resetMs: 0, rooms: [] });
 });
-
-it("refuses to judge by a clock that runs backwards, and limits that make no sense", () => {
-  const ledger = new RequestLedger([], ALGORITHMS.sliding_log);
-  ledger.count(10);
-  expect(() => ledger.count(9)).toThrow('cannot count a request: "nowMs" must be at or after 10, received 9');
-  expect(() => ledger.count(Number.NaN)).toThrow("received NaN");
-  expect(() => new RequestLedger([{ requests: 0, perMs: 1000 }], ALGORITHMS.sliding_log)).toThrow(
-    'cannot keep a limit: "requests" must be a whole number from 1, received 0',
-  );
-  expect(() => new RequestLedger([{ requests: 1, perMs: 0 }], ALGORITHMS.sliding_log)).toThrow(
-    'cannot keep a limit: "perMs" must be more than 0, received 0',
-  );
-});

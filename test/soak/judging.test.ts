@@ -1,36 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { accountsIn, lostSlots, unheard, type Account, type Accounts } from "../../tools/soak/accounts.ts";
-import { secondHalf, trendOf, type Look } from "../../tools/soak/trend.ts";
+import type { Look } from "../../tools/soak/trend.ts";
 import { isFlat } from "../../tools/soak/verdict.ts";
 import { parseExposition } from "../support/metrics/exposition-parser.ts";
 
 function looks(values: readonly number[]): readonly Look[] {
   return values.map((value, index) => ({ atMs: 1_000 + index * 500, value }));
 }
-
-describe("a trend", () => {
-  it("is none where all stays the same", () => {
-    expect(trendOf(looks([7, 7, 7, 7]))).toEqual({ mean: 7, growth: 0, error: 0 });
-  });
-
-  it("of a tenth of the mean from the first look to the last is told so, without a doubt", () => {
-    const { mean, growth, error } = trendOf(looks([95, 97.5, 100, 102.5, 105]));
-    expect(mean).toBe(100);
-    expect(growth).toBeCloseTo(0.1, 10);
-    expect(error).toBeCloseTo(0, 10);
-  });
-
-  it("has the standard error that the textbook gives", () => {
-    // Slope 0, squares 4 × 1, 2 degrees of freedom, spread 5 (in steps), from first to last 3 steps.
-    const { growth, error } = trendOf(looks([11, 9, 9, 11]));
-    expect(growth).toBeCloseTo(0, 10);
-    expect(error).toBeCloseTo((3 * Math.sqrt(4 / 2 / 5)) / 10, 10);
-  });
-
-  it("is looked for in the second half of the time", () => {
-    expect(secondHalf(looks([1, 2, 3, 4, 5])).map(({ value }) => value)).toEqual([3, 4, 5]);
-  });
-});
 
 /** The same noise for the same seed, between -1 and 1. */
 function noise(seed: number, length: number): readonly number[] {

@@ -70,6 +70,7 @@ export class StoryRecorder implements Recorder {
         this.pauses.push(event);
         return;
       case "judged":
+      case "refused":
         return;
       case "health_changed":
         this.story.push(`${event.from} -> ${event.to}`);

@@ -1,9 +1,9 @@
 import { judgingOf } from "../../src/app/features/judging.ts";
-import type { ToldByHeaders } from "../../src/features/hints/fields/advice.ts";
+import type { HeaderHints } from "../../src/features/hints/fields/answer-hints.ts";
 import type { Expectation } from "../../src/kernel/config/config.ts";
 import type { Exchange, WithoutKeys } from "../../src/kernel/exchange/exchange.ts";
 import { Answer } from "../../src/kernel/poll/answer.ts";
-import { judgeAnswer, type Judged, type Libraries } from "../../src/kernel/poll/judging.ts";
+import { judgeAnswer, type Libraries } from "../../src/kernel/poll/judging.ts";
 import { refusalsBy } from "../../src/features/refusals/judging.ts";
 
 export function answerOf(
@@ -28,10 +28,10 @@ const STREAM = { format: "sse", ends: "end", atMost: 64 } as const;
 export function judgeExchange(
   exchange: Exchange,
   expect: Expectation,
-  told?: ToldByHeaders,
+  told?: HeaderHints,
   withoutKeys?: WithoutKeys,
   libraries?: Libraries,
-): Judged & { readonly answer: Answer } {
+): ReturnType<typeof judgeAnswer> & { readonly answer: Answer } {
   const answer = answerOf(exchange, expect, withoutKeys);
   const { judges, remarks } = judgingOf({ expect, stream: STREAM }, libraries);
   const judging = { judges: [refusalsBy(() => told), ...judges.slice(1)], remarks, readers: [] };

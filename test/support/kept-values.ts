@@ -1,4 +1,4 @@
-import { FOLLOWERS } from "../../src/app/features/recording.ts";
+import { FOLLOWERS } from "../../src/app/features/shown.ts";
 import type { ValuePoint } from "../../src/features/history/credit.ts";
 import { History } from "../../src/features/history/history.ts";
 import type { SavedValue } from "../../src/features/history/tracks.ts";

@@ -1,4 +1,4 @@
-import { coldStartOfBudget } from "../../src/kernel/budget/leases.ts";
+import { coldStartOfBudget } from "../../src/kernel/budget/cold-start.ts";
 import { uncountedMsOf } from "../../src/kernel/budget/needs.ts";
 import type { Config } from "../../src/kernel/config/config.ts";
 import { TestLedger } from "./test-ledger.ts";

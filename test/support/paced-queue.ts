@@ -8,7 +8,7 @@ export type QueuedUpstream = {
   readonly phaseMs: number;
 };
 
-type Turn = { readonly joinsAtMs: number; readonly dueAtMs: number; readonly left: number };
+type Turn = { readonly joinsAtMs: number; readonly dueMs: number; readonly left: number };
 
 /** An answer takes no time, but more than none. */
 const INSTANT_MS = 1.5;
@@ -41,7 +41,7 @@ export function firstStarvedMs(
       const upstream = upstreams[index];
       if (upstream === undefined) throw new Error("no such upstream");
       if (turns[index] !== undefined) return nowMs;
-      turns[index] = { joinsAtMs: nowMs, dueAtMs: nowMs + upstream.periodMs, left: upstream.confirm };
+      turns[index] = { joinsAtMs: nowMs, dueMs: nowMs + upstream.periodMs, left: upstream.confirm };
       nextSlots[index] = nowMs + upstream.periodMs;
       continue;
     }
@@ -54,12 +54,12 @@ export function firstStarvedMs(
     leases.settle("answered", nowMs);
     serverAtMs = nowMs + gapMs;
     const ready = joined.filter(({ joinsAtMs }) => joinsAtMs <= nowMs);
-    const turn = ready.reduce((a, b) => (b.dueAtMs < a.dueAtMs ? b : a));
+    const turn = ready.reduce((a, b) => (b.dueMs < a.dueMs ? b : a));
     const index = turns.indexOf(turn);
     turns[index] =
       turn.left === 0
         ? undefined
-        : { joinsAtMs: nowMs + gapMs + INSTANT_MS, dueAtMs: turn.dueAtMs, left: turn.left - 1 };
+        : { joinsAtMs: nowMs + gapMs + INSTANT_MS, dueMs: turn.dueMs, left: turn.left - 1 };
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { pathOf } from "../../src/http/guards/http-request.ts";
+import { pathOf } from "../../src/http/server/answer-requests.ts";
 import { createRoutes, type Routes } from "../../src/http/routes/routes.ts";
 
 export type AskedRoutes = Pick<Routes, "routes"> & {

@@ -2,9 +2,9 @@ import { availabilityOf } from "../../src/features/history/availability.ts";
 import type { Announcement } from "../../src/features/announcements/announcement.ts";
 import { BURN_WINDOWS } from "../../src/features/history/credit.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/kernel/poll/ports.ts";
-import type { Advice } from "../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../src/features/hints/fields/answer-hints.ts";
 import type { AdvertisedLimit } from "../../src/features/hints/fields/limits.ts";
-import type { Price } from "../../src/features/money/price.ts";
+import type { Price } from "../../src/features/quota/price.ts";
 import { quotaNotes, type QuotaRow } from "../../src/features/quota/quota.ts";
 import type { Note } from "../../src/kernel/text/notes.ts";
 import type { LockRedis } from "../../src/features/fleet/config.ts";
@@ -14,22 +14,19 @@ import type { Stream } from "../../src/features/streams/stream.ts";
 import { UpstreamAccounts } from "../../src/kernel/metrics/accounts.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../../src/kernel/metrics/snapshot.ts";
 import type { ValueSnapshot } from "../../src/features/values/values.ts";
-import { COUNTERS } from "../../src/app/features/metrics.ts";
+import { COUNTERS, FACTS } from "../../src/app/features/shown.ts";
 import { formats } from "../../src/exposition/formats.ts";
 import type { CountedBucket } from "../../src/features/history/timeline.ts";
 import type { History } from "../../src/features/history/history.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
-import type {
-  FleetStatus,
-  BudgetStatus,
-  ShownPoint,
-  Status,
-  UpstreamFacts,
-} from "../../src/features/status/status.ts";
+import type { FleetStatus, BudgetStatus, Status, UpstreamFacts } from "../../src/features/status/status.ts";
+import type { ShownPoint } from "../../src/features/values/facts.ts";
+import { readersOf } from "../../src/features/status/facts.ts";
+import type { Fields } from "../../src/kernel/text/field.ts";
 import { outcomeOf } from "../../src/kernel/exchange/outcome.ts";
 import type { PollOfColumn } from "../../src/features/history/timeline.ts";
 import { type RouteDeps, routesOf } from "../../src/app/features/routes.ts";
-import { PAGE_STYLE_HASH } from "../../src/features/page/shell.ts";
+import { PAGE_STYLE_HASH } from "../../src/http/markup/html-start.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 import { type PollStatus, pollStatusOf } from "../../src/features/history/kept-poll.ts";
 import type { Incident } from "../../src/features/history/incidents.ts";
@@ -63,10 +60,10 @@ export function sampleLockRedis(changes: Partial<LockRedis> = {}): LockRedis {
   };
 }
 
-export function sampleAdvice({
+export function sampleAnswerHints({
   limits = [],
   ...changes
-}: Partial<Advice> & { readonly limits?: readonly AdvertisedLimit[] } = {}): Advice {
+}: Partial<AnswerHints> & { readonly limits?: readonly AdvertisedLimit[] } = {}): AnswerHints {
   return {
     throttled: false,
     pause: undefined,
@@ -183,7 +180,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
     certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000,
     said: { announcement, stream: { events: 12, bytes: 3_456, firstEventMs: 80, longestGapMs: 20 } },
   });
-  const said = { advice: { malformed: 1 } };
+  const said = { hints: { malformed: 1 } };
   const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, said });
   const accounts = accountsOf(failed, poll);
   accounts.record({ kind: "slots_skipped", cause: "missed", count: 3 });
@@ -220,14 +217,13 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       }),
     ],
     store: { isUp: true, lostAtMs: POLL_ENDED_AT_MS - 1_000 },
-    fleet: { snapshot: { isLeading: true, isLockUp: true, digest: "1k2j3h" } },
+    fleet: { isLeading: true, isLockUp: true, digest: "1k2j3h" },
     notifier: {
       snapshots: [
         {
           name: "ops",
           counts: { delivered: 3, failed: 1, refused: 0 },
-          oldestDueMs: POLL_ENDED_AT_MS - 20_000,
-          nowMs: POLL_ENDED_AT_MS,
+          sendMs: POLL_ENDED_AT_MS - 20_000,
         },
       ],
     },
@@ -251,7 +247,7 @@ export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus 
   return { ...pollStatusOf(poll), ...changes };
 }
 
-export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
+export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> & Fields = {}): UpstreamFacts {
   const { lastPolls = [samplePollStatus()] } = changes;
   return {
     name: "ai-router",
@@ -259,10 +255,8 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): Upst
     budgets: ["ai-router"],
     labels: { team: "growth" },
     schedule: { source: "every 15s", longestGapMs: 15_000 },
-    usualGapMs: 15_000,
     objective: { availability: 0.995, latencyMs: 1000 },
     degradedAboveMs: 2000,
-    announcement: undefined,
     health: { state: "up", sinceMs: 5000, up: true },
     pausedUntilMs: 0,
     nextSlotAtMs: 105_000,
@@ -280,14 +274,12 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): Upst
   };
 }
 
-export function sampleBudgetStatus(changes: Partial<BudgetStatus> = {}): BudgetStatus {
+export function sampleBudgetStatus(changes: Partial<BudgetStatus> & Fields = {}): BudgetStatus {
   return {
     name: "ai-router",
     share: 0.2,
     rates: [{ label: "1m", limit: 60, cap: 12, leases: 4 }],
-    advertised: undefined,
     pausedUntilMs: 0,
-    quota: undefined,
     ...changes,
   };
 }
@@ -309,15 +301,26 @@ export function sampleBucket(changes: Partial<CountedBucket> = {}): CountedBucke
 /** A status as plain lists. */
 export type StatusLists = Omit<
   Status,
-  "upstreams" | "facts" | "columns" | "incidentsOf" | "valueHistory" | "budgets" | "budget"
+  | "names"
+  | "upstreams"
+  | "facts"
+  | "shown"
+  | "details"
+  | "columns"
+  | "incidentsOf"
+  | "budgets"
+  | "budget"
+  | "endingsIn"
+  | "usedUp"
+  | "remarksOn"
 > & {
   /** By upstream. */
   readonly histories?: Readonly<Record<string, Pick<History, "columns">>>;
   /** Of the last day, by upstream. */
   readonly polls?: Readonly<Record<string, readonly PollOfColumn[]>>;
-  readonly upstreams: readonly UpstreamFacts[];
+  readonly upstreams: readonly (UpstreamFacts & Fields)[];
   readonly incidents: readonly Incident[];
-  readonly budgets: readonly BudgetStatus[];
+  readonly budgets: readonly (BudgetStatus & Fields)[];
   /** By the name of a value. */
   readonly valueHistories: Readonly<Record<string, readonly ShownPoint[]>>;
 };
@@ -331,6 +334,7 @@ export function statusOf({
 }: StatusLists): Status {
   return {
     ...own,
+    names: own.upstreams.map(({ name }) => name),
     columns: (upstream, range) =>
       histories[upstream]?.columns(range, own.nowMs) ?? {
         columnMs: range.columnMs,
@@ -338,8 +342,13 @@ export function statusOf({
         areQuantiles: false,
       },
     facts: (upstream) => own.upstreams.find(({ name }) => name === upstream),
+    shown: (upstream) => own.upstreams.find(({ name }) => name === upstream) ?? {},
+    details: () => ({
+      valueHistories: Object.entries(valueHistories).map(([name, points]) => ({ name, points })),
+    }),
+    ...readersOf(FACTS),
+    usedUp: () => undefined,
     incidentsOf: (name) => incidents.filter(({ upstream }) => upstream === name),
-    valueHistory: (_, value) => valueHistories[value] ?? [],
     budgets: budgets.map(({ name }) => name),
     budget: (name) => budgets.find((budget) => budget.name === name),
   };

@@ -5,8 +5,10 @@ import type { Quotas } from "../../src/features/quota/quotas.ts";
 import { type Ask, askFor, type Lease, type LeaseDecision } from "../../src/kernel/budget/ledger.ts";
 import type { Wait } from "../../src/kernel/budget/ledger.ts";
 import type { LocalLedger } from "../../src/kernel/budget/local-ledger.ts";
-import type { Config, Upstream } from "../../src/kernel/config/config.ts";
-import type { Equipment } from "../../src/kernel/polling/poll-once.ts";
+import type { Config } from "../../src/kernel/config/config.ts";
+import { judgingOf } from "../../src/app/features/judging.ts";
+import { judge } from "../../src/kernel/polling/poll-once.ts";
+import type { PollingDeps } from "../../src/kernel/polling/poller.ts";
 import type { Clock } from "../../src/kernel/time/clock.ts";
 import { samplePoll } from "./kernel-samples.ts";
 
@@ -34,8 +36,13 @@ export class TestLedger {
   }
 
   /** What pollers need of it. */
-  get polling(): { readonly ledger: LocalLedger; readonly equip: (upstream: Upstream) => Equipment } {
-    return { ledger: this.inner, equip: (upstream) => equipmentOf(upstream, this.budgets) };
+  get polling(): Pick<PollingDeps, "ledger" | "equip" | "judgeLarge"> {
+    return {
+      ledger: this.inner,
+      equip: (upstream) => equipmentOf(upstream, this.budgets),
+      judgeLarge: async (upstream, observation, times) =>
+        judge(upstream, observation, times, judgingOf(upstream)),
+    };
   }
 
   /** Nothing must be written before. */

@@ -33,14 +33,3 @@ test("a request that had connected before its client knew of a pause is excused,
   await ask(await connected(url));
   expect(upstream.broken).toEqual([expect.stringContaining("after it knew of a pause")]);
 });
-
-test("a client that gave up before it read the answer knows of no pause", async () => {
-  await using upstream = new CountingUpstream(() => 0);
-  const url = await upstream.open();
-  const told = await connected(url);
-  await ask(told);
-  told.resetAndDestroy();
-  await once(told, "close");
-  await ask(await connected(url));
-  expect(upstream.broken).toEqual([]);
-});

@@ -35,7 +35,6 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 
 test("blanks and comments are no code, and a comment behind code takes nothing from it", () => {
   expect(codeLines("a.ts", TYPESCRIPT)).toBe(3);
-  expect(codeLines("a.lua", "-- Why.\nlocal a = 1\n\nreturn a -- b\n")).toBe(2);
   expect(codeLines("a.css", "/* Why,\n   and why. */\na {\n  color: red;\n}\n")).toBe(3);
   expect(codeLines("a.json", "{}\n")).toBe(0);
 });
@@ -43,7 +42,7 @@ test("blanks and comments are no code, and a comment behind code takes nothing f
 test("a room is what the map of the house has", () => {
   expect(roomOf("src/main.ts")).toBe("src");
   expect(roomOf("src/app/build.ts")).toBe("src/app");
-  expect(roomOf("src/features/fleet/redis/lua/a.lua")).toBe("src/features/fleet");
+  expect(roomOf("src/features/fleet/redis/a.ts")).toBe("src/features/fleet");
   expect(roomOf("test/kernel/budget/a.test.ts")).toBe("test");
 });
 
@@ -77,8 +76,8 @@ test("next to another revision each line says how many are more or fewer, a room
 
 test("the house is as small as it is judged", () => {
   const { kernel, way, wire, reach } = judgedSizes(process.cwd());
-  expect(kernel).toBeLessThanOrEqual(4_200);
-  expect(way).toBeLessThanOrEqual(2_720);
+  expect(kernel).toBeLessThanOrEqual(4_000);
+  expect(way).toBeLessThanOrEqual(2_600);
   expect(wire).toBeLessThanOrEqual(1_600);
   expect(reach).toBeLessThanOrEqual(3_500);
 });

@@ -4,13 +4,13 @@ import type { Dispatcher } from "undici";
 import { expect, test } from "vitest";
 import { BodyMemory } from "../../src/transport/body-memory.ts";
 import { RequestInFlight } from "../../src/transport/request-in-flight.ts";
-import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/bounds.ts";
 import type { Clock } from "../../src/kernel/time/clock.ts";
 import { HOUR_MS } from "../../src/kernel/time/duration.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { sampleUpstream } from "../support/kernel-samples.ts";
 import { answer, type Script } from "../support/raw-upstream.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, SHORT_MS, startUpstream } from "./polling.ts";
+import { SMALL_BODY_BYTES } from "../../src/kernel/exchange/exchange.ts";
 
 const LARGE = JSON.stringify("x".repeat(2 * SMALL_BODY_BYTES));
 const MAX_BYTES = 4 * SMALL_BODY_BYTES;

@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import type { Endpoint } from "../../src/transport/request.ts";
 import { bodyReadingOf } from "../../src/app/features/reading.ts";
+import { signerOf } from "../../src/app/features/credentials.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openProbe, type ProbeOptions } from "../../src/transport/probe.ts";
 import type { Tls, Upstream } from "../../src/kernel/config/config.ts";
@@ -51,7 +52,7 @@ export async function startProbe(
   const upstream = sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes });
   const probe = opened(
     await openProbe({
-      upstream: { ...upstream, reading: bodyReadingOf(upstream) },
+      upstream: { ...upstream, reading: bodyReadingOf(upstream), sign: signerOf(upstream) },
       credential: undefined,
       userAgent: "pacewatch/test",
       clock: systemClock,

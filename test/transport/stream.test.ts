@@ -1,12 +1,12 @@
 import { VALUES } from "../../src/features/values/values.ts";
 import { STREAM } from "../../src/kernel/poll/reader.ts";
-import { COST } from "../../src/features/money/cost.ts";
+import { COST } from "../../src/features/quota/cost.ts";
 import { judgingOf } from "../../src/app/features/judging.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { BodyMemory } from "../../src/transport/body-memory.ts";
 import type { Upstream } from "../../src/kernel/config/config.ts";
-import type { Price } from "../../src/features/money/price.ts";
+import type { Price } from "../../src/features/quota/price.ts";
 import type { Observation } from "../../src/kernel/exchange/exchange.ts";
 import type { Stream } from "../../src/features/streams/stream.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";

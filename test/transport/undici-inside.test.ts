@@ -3,7 +3,7 @@ import { Client, type Dispatcher } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { ANSWER_READ } from "../../src/transport/faults.ts";
 import { answer, type RawUpstream } from "../support/raw-upstream.ts";
-import { startUpstream } from "./polling.ts";
+import { pollOnce, startUpstream } from "./polling.ts";
 
 /** What the adapter relies on although undici does not document it. After an update of undici, look here first. */
 
@@ -27,6 +27,18 @@ test("a client whose socket we end after an answer sends the next request anew",
   }
   expect(upstream.requests).toHaveLength(3);
   expect(upstream.connections).toBe(3);
+});
+
+test("an error after a poll has its stack: only undici's own, as a connection ends, has none", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write(answer("{}"));
+  });
+  const { stackTraceLimit } = Error;
+  await pollOnce(upstream);
+  expect(upstream.requests).toHaveLength(1);
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+  expect(stackTraceLimit).toBeGreaterThan(0);
 });
 
 test("a request can still be withdrawn when undici starts it: nothing is written", async () => {

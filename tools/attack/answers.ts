@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { MOST_HEADERS } from "../../src/kernel/exchange/bounds.ts";
 import type { RawUpstream } from "../../test/support/config-folder.ts";
+import { MOST_HEADERS } from "../../src/transport/request-in-flight.ts";
 
 /** What a hostile upstream sends. */
 export type HostileAnswer = {

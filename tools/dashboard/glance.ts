@@ -55,7 +55,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
       {
         title: "Availability against objective",
         description:
-          "The part of the watched time that was ok, over the last hour and the last 30 days, with the objective dashed. What is throttled, rejected, skipped or ours says nothing about it.",
+          "The part of the watched time that was ok, over the last hour and the last 30 days, with the objective and the watched part of the 30 days dashed: where little was watched, it says little. What is throttled, rejected, skipped or ours says nothing about it.",
         unit: "percentunit",
         runbook: "PacewatchErrorBudgetBurning",
         span: 10,
@@ -65,16 +65,17 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
         { expr: `pacewatch:availability:ratio1h{${UPSTREAM}}`, legend: "{{upstream}}, 1h" },
         { expr: `pacewatch:availability:ratio30d{${UPSTREAM}}`, legend: "{{upstream}}, 30d" },
         { expr: `pacewatch_objective_ratio{${UPSTREAM}}`, legend: "objective of {{upstream}}" },
+        { expr: `pacewatch:watched:ratio30d{${UPSTREAM}}`, legend: "watched of {{upstream}}, 30d" },
       ],
     )
       .max(1)
-      .overrideByRegexp("/^objective of /", DASHED),
+      .overrideByRegexp("/^(objective|watched) of /", DASHED),
     dress(
       new bargauge.PanelBuilder(),
       {
         title: "Error budget left",
         description:
-          "The share of failures that the objective still allows in 30 days. At 0 it is used up. Polls that are still to come count as ok.",
+          "The share of failing time that the objective still allows in 30 days. At 0 it is used up. What was not watched, or is still to come, burns nothing.",
         unit: "percentunit",
         thresholds: ["red", [0, "orange"], [0.25, "green"]],
         runbook: "PacewatchErrorBudgetBurning",
@@ -91,7 +92,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
       {
         title: "Error budget burn rate",
         description:
-          "How many times faster than the objective allows. 14.4 over 1 hour and 6 over 6 hours page, if the short window agrees and enough polls failed.",
+          "How many times faster than the objective allows. 14.4 over 1 hour and 6 over 6 hours page, if the short window agrees and enough slots failed.",
         unit: "suffix:×",
         thresholds: ["green", [6, "orange"], [14.4, "red"]],
         runbook: "PacewatchErrorBudgetBurning",

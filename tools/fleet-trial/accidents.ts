@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RawConfig, RawUpstream } from "../../test/support/config-folder.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import type { Fleet } from "../../test/support/fleet/fleet.ts";
+import { monotonicMs } from "../../test/support/fleet/monotonic.ts";
 import type { Replica } from "../../test/support/fleet/replica.ts";
 import type { Scene } from "../../test/support/fleet/scene.ts";
 
@@ -36,10 +37,14 @@ export const JUDGED: Scene = {
   budgets: { ...SCENE.budgets, [ADDED]: { requests: 40, upstreams: [] } },
 };
 
+/** After an orderly stop. */
+const LED_WITHIN_MS = 1_000;
+
 export type Accident = {
   readonly name: string;
   readonly what: string;
-  readonly happen: (fleet: Fleet, leader: Replica) => Promise<void>;
+  /** A sentence where something took too long. */
+  readonly happen: (fleet: Fleet, leader: Replica) => Promise<string | void>;
   /** So long the upstreams of the gentle budget may be silent, beside the slack. */
   readonly mostMs: number;
   /** Nobody can poll until it is over. */
@@ -89,8 +94,11 @@ export const ACCIDENTS: readonly Accident[] = [
     mostMs: 2_000,
     happen: async (fleet, leader) => {
       await leader.stop();
+      const stoppedAtMs = monotonicMs();
       await fleet.led();
+      const leaderlessMs = monotonicMs() - stoppedAtMs;
       await fleet.start(leader.name);
+      return leaderlessMs <= LED_WITHIN_MS ? undefined : `nobody led for ${leaderlessMs.toFixed(0)} ms`;
     },
   },
   frozen(5, 5_000 + TTL_MS / 2),
@@ -100,6 +108,12 @@ export const ACCIDENTS: readonly Accident[] = [
   cut("drop", "nothing arrives, until all does", 1.5 * TTL_MS),
   cut("mute", "its commands arrive, and no answer comes back", 1.5 * TTL_MS),
   cut("reset", "whatever connects is reset", 1.5 * TTL_MS),
+  {
+    name: "lock-emptied",
+    what: "the lock is emptied",
+    mostMs: 2_000,
+    happen: (fleet) => fleet.redis.empty(),
+  },
   {
     name: "lock-restarted",
     what: "the lock is restarted, empty",
@@ -182,13 +196,13 @@ export const ACCIDENTS: readonly Accident[] = [
     // It asks four times before it polls.
     mostMs: 1.5 * TTL_MS + 8_000,
     happen: async (fleet, leader) => {
-      for (const name of REPLICAS) fleet.wayOf(name).delay(1_000);
+      for (const name of REPLICAS) fleet.wayOf(name).delay(() => 1_000);
       await sleep(30_000);
       await leader.kill();
       await sleep(TTL_MS);
       await fleet.start(leader.name);
       await fleet.led();
-      for (const name of REPLICAS) fleet.wayOf(name).delay(0);
+      for (const name of REPLICAS) fleet.wayOf(name).delay(() => 0);
     },
   },
 ];

@@ -149,7 +149,9 @@ class World {
       await sleep(300 + random() * 1_500);
       await this.#event(running, environment);
     }
-    await this.#end(running);
+    const isKilled = await this.#end(running);
+    // What counts in place of what was lost is not all in the file at once: until then the next start says it too.
+    if (lost && isKilled) this.#mayHaveLost = true;
     // Where it was deleted, there is no file to say it in, until the next start.
     if (lost && existsSync(this.#path) && random() < 0.7) await this.#sayWhatWasUsed();
   }
@@ -205,7 +207,7 @@ class World {
     if ((await daemon.exited).code !== 1) upstream.broken.push("a second daemon started on the same file");
   }
 
-  async #end(daemon: Daemon): Promise<void> {
+  async #end(daemon: Daemon): Promise<boolean> {
     const { random, upstream, clock, tally } = this.#parts;
     const isKilled = random() < 0.6;
     this.story.push(`${isKilled ? "kill" : "term"} at ${Math.round(performance.now())}`);
@@ -217,6 +219,7 @@ class World {
     for (const { msg } of daemon.logs) if (msg.includes("state file")) this.story.push(`(${msg})`);
     if (this.#mayHaveLost) upstream.forgetPauses();
     await clock?.setOffset(0);
+    return isKilled;
   }
 
   /** Whether there was anything to take away. */

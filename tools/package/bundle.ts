@@ -6,6 +6,7 @@ import { rolldown, type OutputChunk, type Plugin } from "rolldown";
 
 const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
 const COMMAND = "bin/pacewatch";
+const UTC_DATES = join(ROOT, "tools/package/utc-dates.ts");
 
 export type Bundle = {
   /** What stands in which file of the package. */
@@ -28,7 +29,7 @@ export async function bundle(commit: string): Promise<Bundle> {
     platform: "node",
     preserveEntrySignatures: "allow-extension",
     resolve: { alias: { undici$: UNDICI_CLIENT } },
-    plugins: [filesBeside(), builtinsWithoutFacades()],
+    plugins: [filesBeside(), builtinsWithoutFacades(), cronWithoutIcu()],
     transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit) } },
     onLog(level, log) {
       throw new Error(`cannot build: ${level}: ${log.message}`);
@@ -42,7 +43,11 @@ export async function bundle(commit: string): Promise<Bundle> {
       facadeModuleId?.includes("node_modules") === true ? "lib/later-[hash].js" : "lib/[name].js",
     // A file for each package, which is loaded only by those who use it.
     codeSplitting: {
-      groups: [{ name: packageFileName, debugName: "packages" }],
+      groups: [
+        { name: packageFileName, debugName: "packages" },
+        { name: "utc-dates", test: UTC_DATES },
+        { name: "kernel", test: /\/src\/kernel\// },
+      ],
       includeDependenciesRecursively: false,
     },
     sourcemap: true,
@@ -119,7 +124,7 @@ function filesBeside(): Plugin {
 }
 
 const BUILTIN_IMPORT =
-  /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+))?(?:\{ (.+) \})? from "(node:[^"]+)";$/gm;
+  /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+))?(?:\{ (.+) \})? from "((?:node:)?[\w/]+)";$/gm;
 
 /**
  * An import of one function of Node.js reads all that its module exports, and some of that loads much more:
@@ -141,6 +146,21 @@ function takenFromBuiltin(_: string, whole?: string, all?: string, named?: strin
   const parts = named && `{ ${named.replaceAll(" as ", ": ")} }`;
   const taken = [whole, all, parts].filter((part) => part !== undefined);
   return taken.map((part) => `const ${part} = globalThis.process.getBuiltinModule("${module}");`).join(" ");
+}
+
+/** node-cron asks ICU for the parts of each date. It is given UTC alone, so what is shipped has a few lines in its place. */
+function cronWithoutIcu(): Plugin {
+  return {
+    name: "cron-without-icu",
+    transform: {
+      filter: { id: /\/node_modules\/node-cron\//, code: "Intl.DateTimeFormat" },
+      handler(code) {
+        const without = code.replaceAll("Intl.DateTimeFormat", "UtcDates");
+        // Every line stays where it was.
+        return { code: `import { UtcDates } from ${JSON.stringify(UTC_DATES)}; ${without}`, map: null };
+      },
+    },
+  };
 }
 
 function copied(path: string, fileName: string): { type: "asset"; fileName: string; source: Uint8Array } {

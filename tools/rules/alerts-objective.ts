@@ -4,7 +4,7 @@ import { formatDuration } from "../../src/kernel/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { failedSlots, MONTH, watchedName } from "./recordings.ts";
-import { type Holders, ONE, type UpMetric } from "./replicas.ts";
+import { type Processes, ONE, type UpMetric } from "./processes.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** This many slow polls may be an accident, however few polls there were. */
@@ -30,7 +30,7 @@ and ${failedSlots(long)} >= ${guardName(pair)}${pair.severity === "page" ? paged
 }
 
 /** Over an hour or, if an hour has too few polls, over a day. */
-function latencyMissed({ setting }: Holders): Alert {
+function latencyMissed({ setting }: Processes): Alert {
   const periodS = setting("pacewatch_schedule_period_seconds");
   return {
     alert: "PacewatchLatencyObjectiveMissed",
@@ -54,9 +54,9 @@ and pacewatch:polls_slow:increase${long} > ${FEW_SLOW}`;
 
 const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };
 
-export function objectiveAlerts(up: UpMetric = UP, holders: Holders = ONE): RuleGroup {
+export function objectiveAlerts(up: UpMetric = UP, processes: Processes = ONE): RuleGroup {
   return {
     name: "pacewatch-objectives",
-    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(holders)],
+    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(processes)],
   };
 }

@@ -29,7 +29,7 @@ const RELOAD_FAILED: Alert = {
   expr: "pacewatch_config_last_reload_successful == 0",
   holdsFor: "5m",
   summary: "Pacewatch at {{ $labels.instance }} rejected its new config",
-  description: `The last reload at {{ $labels.instance }} failed. The config loaded ${queryValue(`time() - pacewatch_config_last_reload_success_timestamp_seconds{${OF_INSTANCE}}`, "humanizeDuration", "some time")} ago is still in use. A restart would fail.`,
+  description: `The last reload at {{ $labels.instance }} failed. The config loaded ${queryValue(`time() - pacewatch_config_last_reload_success_timestamp_seconds{${OF_INSTANCE}}`, "humanizeDuration", "some time")} ago is still in use. If the log asks for a restart, restart; else a restart would fail.`,
 };
 
 const STATE_STORE_DOWN: Alert = {
@@ -38,10 +38,10 @@ const STATE_STORE_DOWN: Alert = {
   expr: "pacewatch_state_store_up == 0",
   holdsFor: "5m",
   summary: "Pacewatch at {{ $labels.instance }} cannot write its state",
-  description: `The state file at {{ $labels.instance }} was not writable for ${queryValue(`count_over_time((pacewatch_state_store_up{${OF_INSTANCE}} == 0)[1h:1m]) * 60`, "humanizeDuration", "some time")} of the last hour. Polls continue, but a restart would lose the newest history and quota usage.`,
+  description: `The state file at {{ $labels.instance }} was not writable for ${queryValue(`count_over_time((pacewatch_state_store_up{${OF_INSTANCE}} == 0)[1h:1m]) * 60`, "humanizeDuration", "some time")} of the last hour. Polls continue, but a restart would lose the newest history, and count all quotas as used.`,
 };
 
-/** What falls together waits for a minute at most, and a receiver may ask for a short pause. What it refused is lost. */
+/** A receiver may ask for a short pause. What it refused is lost. */
 const NOTIFICATIONS_STUCK: Alert = {
   alert: "PacewatchNotificationsStuck",
   severity: "ticket",

@@ -5,9 +5,9 @@ import {
   reasonsOver,
   SINCE_LAST_SUCCESS,
 } from "./alert-text.ts";
-import { counted, grown } from "./counted.ts";
+import { counted, grownOfProcess } from "./counted.ts";
 import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
-import { aboutUpstream, HANDOVER, type Holders, upBy } from "./replicas.ts";
+import { aboutUpstream, HANDOVER, type Processes, upBy } from "./processes.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const QUOTA_POLLS = 'pacewatch_poll_reasons_total{reason="quota"}';
@@ -141,18 +141,18 @@ const SUNSET: Alert = {
 const SIGNALS_MALFORMED: Alert = {
   alert: "PacewatchSignalsMalformed",
   severity: "ticket",
-  expr: `${grown("pacewatch_signals_malformed_total", "6h")} >= 3`,
+  expr: `${grownOfProcess("pacewatch_signals_malformed_total", "6h")} >= 3`,
   summary: "{{ $labels.upstream }} sends rate-limit headers that Pacewatch cannot parse",
   description:
     "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",
 };
 
 /**
- * Replaces the alert of a single Pacewatch. Between two holders, why it was not down stands for as long as its 0 does,
+ * Replaces the alert of a single Pacewatch. Between two leaders, why it was not down stands for as long as its 0 does,
  * a recording is an evaluation older.
  */
-export function downBy(holders: Holders): Alert {
-  const { metric, labels } = upBy(holders);
+export function downBy(processes: Processes): Alert {
+  const { metric, labels } = upBy(processes);
   return {
     ...aboutUpstream(DOWN),
     expr: `${metric} == 0
@@ -165,9 +165,9 @@ unless on (${labels}) last_over_time(pacewatch:upstream_blocked[3m])`,
 }
 
 /** Of several vantages: one that is alone with it wakes nobody, and goes on for a while. */
-export function downInPart(holders: Holders): Alert {
-  const down = downBy(holders);
-  const { metric } = upBy(holders);
+export function downInPart(processes: Processes): Alert {
+  const down = downBy(processes);
+  const { metric } = upBy(processes);
   return {
     ...down,
     alert: "PacewatchUpstreamDownInPart",

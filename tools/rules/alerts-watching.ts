@@ -1,5 +1,6 @@
+import { SKIP_CAUSES, SKIPS } from "../../src/kernel/exchange/outcome.ts";
 import { queryCounts, OF_UPSTREAM, queryValue } from "./alert-text.ts";
-import { grown } from "./counted.ts";
+import { grown, grownOfProcess } from "./counted.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** The series have disappeared, no other process has taken over, and no reload has removed the upstream. */
@@ -22,8 +23,8 @@ const POLLS_STALLED: Alert = {
   description: `No poll of {{ $labels.upstream }} has finished ${queryValue(SINCE_LAST_POLL, 'humanizeDuration | printf "for %s"', "yet")}, though three of its slots came. Other alerts about this upstream cannot fire until polls resume.`,
 };
 
-/** The other causes are intended: backoff, yield, quota, shutdown. */
-const UNWANTED = `cause=~"budget|overlap|missed|ledger"`;
+/** Nobody asked for those. */
+const UNWANTED = `cause=~"${SKIP_CAUSES.filter((cause) => !SKIPS[cause].isAskedFor && cause !== "shutdown").join("|")}"`;
 const SKIPPED_IN_AN_HOUR = `sum without (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED}}[1h]))`;
 
 /** Not for a process that is gone: its counters stay in the window. The same in other alerts. */
@@ -43,7 +44,7 @@ const BUGS = `pacewatch_poll_reasons_total{reason="bug"}`;
 const INTERNAL_ERRORS: Alert = {
   alert: "PacewatchInternalErrors",
   severity: "ticket",
-  expr: `sum without (outcome, reason) (${grown(BUGS, "15m")}) > 0`,
+  expr: `sum without (outcome, reason) (${grownOfProcess(BUGS, "15m")}) > 0`,
   summary: "Pacewatch fails to poll {{ $labels.upstream }} because of a bug",
   description:
     "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes failed because of a bug in Pacewatch. They do not count for or against the upstream, so its state is unknown.",

@@ -18,7 +18,7 @@ export function counted(counter: string, window: string): string {
     or ${all} > 0
       unless (
         last_over_time(pacewatch_slots_total[1h] offset ${window})
-        unless on (job, instance) process_start_time_seconds > time() - ${seconds}
+        unless on (job, instance) ${startedWithin(window)}
       )
   )`;
 }
@@ -29,4 +29,13 @@ export function counted(counter: string, window: string): string {
  */
 export function grown(counter: string, window: string): string {
   return `(${counter} - last_over_time(${counter}[1d] offset ${window}) >= 0 or ${counter})`;
+}
+
+/** The same of each process. That of one that began within the window began at 0, though it came to its old value again. */
+export function grownOfProcess(counter: string, window: string): string {
+  return `(${counter} and on (job, instance) ${startedWithin(window)} or ${grown(counter, window)})`;
+}
+
+function startedWithin(window: string): string {
+  return `process_start_time_seconds > time() - ${(parseDuration(window) ?? 0) / 1000}`;
 }

@@ -1,19 +1,20 @@
 import { BEYOND_ONE_SLOT, BURN_PAIRS, type BurnPair } from "../../src/proof/objective-density.ts";
 import { formatDuration } from "../../src/kernel/time/duration.ts";
-import { watchedSecondsName } from "./recordings.ts";
-import { type Holders, ONE } from "./replicas.ts";
+import { longestPeriod, watchedSecondsName } from "./recordings.ts";
+import { type Processes, ONE } from "./processes.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
 /**
  * For how many failed slots an error-budget alert waits, however fast they burn: what `fewestThatMean` of the proof says,
- * computed from metrics, so that a reload never leaves an old guard behind.
+ * computed from metrics, so that a reload never leaves an old guard behind. Slots are those of the slowest schedule of the
+ * window, so that a reload never makes one failed slot into many.
  */
-export function guardGroup({ setting }: Holders = ONE): RuleGroup {
+export function guardGroup(processes: Processes = ONE): RuleGroup {
   return {
     name: "pacewatch-guards",
     rules: BURN_PAIRS.flatMap((pair) => [
-      ...(pair.severity === "page" ? [failuresAllowed(pair, setting)] : []),
-      guard(pair, setting),
+      ...(pair.severity === "page" ? [failuresAllowed(pair, processes)] : []),
+      guard(pair, processes),
     ]),
   };
 }
@@ -27,15 +28,16 @@ function allowedName({ longMs }: BurnPair): string {
 }
 
 /** As many as an upstream that just meets its objective has in what this window watched. */
-function failuresAllowed(pair: BurnPair, setting: Holders["setting"]): Recording {
+function failuresAllowed(pair: BurnPair, processes: Processes): Recording {
+  const long = formatDuration(pair.longMs);
   return {
     record: allowedName(pair),
-    expr: `(1 - ${setting("pacewatch_objective_ratio")}) * ${watchedSecondsName(formatDuration(pair.longMs))} / ${setting("pacewatch_schedule_period_seconds")}`,
+    expr: `(1 - ${processes.setting("pacewatch_objective_ratio")}) * ${watchedSecondsName(long)} / ${longestPeriod(long, processes)}`,
   };
 }
 
 /** Without a guard an alert cannot fire: the short window may hold no poll. */
-function guard(pair: BurnPair, setting: Holders["setting"]): Recording {
+function guard(pair: BurnPair, { setting }: Processes): Recording {
   const isDense = `${setting("pacewatch_schedule_period_seconds")} <= ${pair.shortMs / 2_000}`;
   if (pair.severity === "ticket")
     return { record: guardName(pair), expr: `0 * (${isDense}) + ${BEYOND_ONE_SLOT}` };

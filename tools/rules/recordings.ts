@@ -1,6 +1,5 @@
-import { BURN_PAIRS } from "../../src/proof/objective-density.ts";
-import { formatDuration, parseDuration } from "../../src/kernel/time/duration.ts";
-import { type Holders, ONE } from "./replicas.ts";
+import { formatDuration, MINUTE_MS, parseDuration } from "../../src/kernel/time/duration.ts";
+import { type Processes, ONE } from "./processes.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
 export const MONTH = "30d";
@@ -9,7 +8,11 @@ export const MONTH = "30d";
 const LONG_WINDOWS: readonly string[] = ["1d", "3d", MONTH];
 const LONG_INTERVAL = "1m";
 const SHORT_WINDOWS: readonly string[] = ["5m", "30m", "1h", "2h", "6h"];
-const GUARDED: ReadonlySet<string> = new Set(BURN_PAIRS.map(({ longMs }) => formatDuration(longMs)));
+/** Of each of these, failed slots are counted, the shortest first. */
+const GUARDED: readonly string[] = [...SHORT_WINDOWS, ...LONG_WINDOWS].filter((window) => window !== MONTH);
+
+/** No guard of an error-budget alert waits for more. */
+const MOST_GUARD_SLOTS = 6;
 
 export function failedSlots(window: string): string {
   return `pacewatch:slots_failed:increase${window}`;
@@ -34,11 +37,20 @@ function burnName(window: string): string {
   return `pacewatch:error_budget_burn:${window}`;
 }
 
+/** What a poll from before a reload watched may be told so long after it. */
+const TOLD_WITHIN_MS = 5 * MINUTE_MS;
+
+/** The period of the slowest schedule of a window: by a quicker one, a failed poll of the slow one would be many slots. */
+export function longestPeriod(window: string, { greatest }: Processes): string {
+  const withinMs = (parseDuration(window) ?? 0) + TOLD_WITHIN_MS;
+  return greatest("pacewatch_schedule_period_seconds", formatDuration(withinMs));
+}
+
 /**
  * How much of the window was watched, of what its schedule watches at most: a day or more has the nights of a calendar in
  * it, and an hour has not.
  */
-function watchedOver(window: string, { setting }: Holders): Recording {
+function watchedOver(window: string, { setting }: Processes): Recording {
   const seconds = (parseDuration(window) ?? 0) / 1_000;
   const most = LONG_WINDOWS.includes(window)
     ? `(${seconds} * (${setting("pacewatch_schedule_watched_ratio")} or 0 * ${setting("pacewatch_objective_ratio")} + 1))`
@@ -50,9 +62,9 @@ export function watchedName(window: string): string {
   return `pacewatch:watched:ratio${window}`;
 }
 
-export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
-  const availability = (window: string): readonly Recording[] => availabilityOver(window, holders);
-  const withinObjective = (window: string): readonly Recording[] => withinObjectiveOver(window, holders);
+export function recordingGroups(processes: Processes = ONE): readonly RuleGroup[] {
+  const availability = (window: string): readonly Recording[] => availabilityOver(window, processes);
+  const withinObjective = (window: string): readonly Recording[] => withinObjectiveOver(window, processes);
   return [
     {
       name: "pacewatch-availability",
@@ -66,7 +78,7 @@ export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
     {
       name: "pacewatch-latency",
       rules: [
-        ...QUANTILES.map((quantile) => quantileOf(quantile, holders)),
+        ...QUANTILES.map((quantile) => quantileOf(quantile, processes)),
         ...["30m", "1h"].flatMap(withinObjective),
       ],
     },
@@ -85,8 +97,8 @@ const BUDGET_LEFT: Recording = {
 };
 
 /** A window in which nothing was watched has no ratio. Of one that was not watched wholly, what was not burns nothing. */
-function availabilityOver(window: string, holders: Holders): readonly Recording[] {
-  const { total, setting } = holders;
+function availabilityOver(window: string, processes: Processes): readonly Recording[] {
+  const { total, setting } = processes;
   const watched: Recording = { record: watchedSecondsName(window), expr: total(watchedSeconds(window)) };
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
@@ -97,17 +109,27 @@ function availabilityOver(window: string, holders: Holders): readonly Recording[
     expr: `(1 - pacewatch:availability:ratio${window}) / (1 - ${setting("pacewatch_objective_ratio")})
 * ${watchedName(window)}`,
   };
-  const recordings = [watched, ratio, watchedOver(window, holders), burn];
-  if (!GUARDED.has(window)) return recordings;
-  // Rounded, because `increase` extrapolates to the edges of the window, and confirmations watch a few seconds.
-  const failed = `round(${total(watchedSeconds(window, FAILED))} / ${setting("pacewatch_schedule_period_seconds")})`;
-  return [...recordings, { record: failedSlots(window), expr: failed }];
+  const recordings = [watched, ratio, watchedOver(window, processes), burn];
+  if (!GUARDED.includes(window)) return recordings;
+  return [...recordings, { record: failedSlots(window), expr: slotsFailed(window, processes) }];
+}
+
+/**
+ * Where a shorter window has enough for any guard, it decides: soon after a reload, a quick schedule has that for itself, and
+ * the longer one is still counted in slots of the slow schedule.
+ */
+function slotsFailed(window: string, processes: Processes): string {
+  const slots = `${processes.total(watchedSeconds(window, FAILED))} / ${longestPeriod(window, processes)}`;
+  const shorter = GUARDED[GUARDED.indexOf(window) - 1];
+  // `increase` extrapolates to the edges of the window, and confirmations watch a few seconds: in five minutes that is much.
+  if (shorter === undefined) return `floor(${slots})`;
+  return `${failedSlots(shorter)} >= ${MOST_GUARD_SLOTS}\nor round(${slots})`;
 }
 
 /** Of classic buckets or, where Prometheus scrapes native histograms, of those. */
-function quantileOf(quantile: string, holders: Holders): Recording {
+function quantileOf(quantile: string, processes: Processes): Recording {
   const of = (histogram: string, le: string): string =>
-    `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : `sum by (${holders.labels}${le})`} (rate(${histogram}{outcome="ok"}[5m])))`;
+    `histogram_quantile(${quantile}, ${processes === ONE ? "sum without (outcome)" : `sum by (${processes.labels}${le})`} (rate(${histogram}{outcome="ok"}[5m])))`;
   return {
     record: "pacewatch:poll_duration_seconds:quantile5m",
     expr: `${of("pacewatch_poll_duration_seconds_bucket", ", le")}
@@ -117,7 +139,7 @@ or ${of("pacewatch_poll_duration_seconds", "")}`,
 }
 
 /** Of the ok polls: how long a failure took is not latency. */
-function withinObjectiveOver(window: string, { total }: Holders): readonly Recording[] {
+function withinObjectiveOver(window: string, { total }: Processes): readonly Recording[] {
   const ok = total(`sum without (outcome) (increase(pacewatch_polls_total${OK}[${window}]))`);
   const within = total(`increase(pacewatch_polls_within_objective_total[${window}])`);
   const ratio: Recording = {

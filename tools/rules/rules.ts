@@ -10,14 +10,14 @@ import { guardGroup } from "./guards.ts";
 import { recordingGroups } from "./recordings.ts";
 import {
   aboutUpstream,
-  byAnyHolder,
+  byAnyLeader,
   byMajority,
   isUpBy,
-  REPLICAS,
+  FLEET,
   upBy,
   VANTAGES,
   WATCHING,
-} from "./replicas.ts";
+} from "./processes.ts";
 import { VANTAGE_ALERTS } from "./alerts-vantages.ts";
 import { OFFLINE_ALERT } from "./offline.ts";
 import { type Alert, isAlert, type RuleGroup } from "./rule.ts";
@@ -69,18 +69,20 @@ export function ruleGroups(watchers: Watchers): readonly RuleGroup[] {
 function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
   if (watchers === "one") return [upstreamAlerts(), ...recordingGroups(), guardGroup(), objectiveAlerts()];
   const ofMany = watchers === "vantages";
-  const holders = ofMany ? VANTAGES : REPLICAS;
-  const down = downBy(holders);
-  const { rules, ...group } = objectiveAlerts(upBy(holders), holders);
+  const processes = ofMany ? VANTAGES : FLEET;
+  const down = downBy(processes);
+  const { rules, ...group } = objectiveAlerts(upBy(processes), processes);
   const seen = (alert: Alert): Alert =>
-    ofMany && BY_MAJORITY.has(alert.alert) ? byMajority(alert) : byAnyHolder(alert);
+    ofMany && BY_MAJORITY.has(alert.alert) ? byMajority(alert) : byAnyLeader(alert);
   const judged = ofMany ? byMajority : aboutUpstream;
   return [
     ofMany
-      ? upstreamAlerts([isUpBy(holders), WATCHING], seen(down), seen, OFFLINE_AT_ONE, [downInPart(holders)])
-      : upstreamAlerts([isUpBy(holders)], down, seen),
-    ...recordingGroups(holders),
-    guardGroup(holders),
+      ? upstreamAlerts([isUpBy(processes), WATCHING], seen(down), seen, OFFLINE_AT_ONE, [
+          downInPart(processes),
+        ])
+      : upstreamAlerts([isUpBy(processes)], down, seen),
+    ...recordingGroups(processes),
+    guardGroup(processes),
     { ...group, rules: rules.map((rule) => (isAlert(rule) ? judged(rule) : rule)) },
   ];
 }

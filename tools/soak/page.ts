@@ -9,8 +9,7 @@ const ROWS = 20;
 
 export function soakPage(soaked: Soaked, upstreams: number): string {
   const { sights, minutes } = soaked;
-  const polls = soaked.polls;
-  return `# Soak: weeks in minutes
+  return `# Soak: many days in minutes
 
 <!-- Written by \`npm run soak -- --minutes ${minutes} --upstreams ${upstreams} --write\` from what it measures. -->
 
@@ -34,7 +33,7 @@ ${accounts(soaked)}
 ## Over time
 
 ${markdownTable(["Minute", "Polls", "Skipped", "Heap after GC", "Resident", "Open files", "Resources", "Series", "Scrape"], storyRows(sights))}
-## What ${polls} polls met
+## What the polls of upstreams that stayed met
 
 ${markdownTable(
   ["Outcome", "Times"],

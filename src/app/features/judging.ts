@@ -1,34 +1,34 @@
 import { ANNOUNCEMENT } from "../../features/announcements/announcement.ts";
-import { SIGNATURES } from "../../features/auth/clock-skew.ts";
-import { EXPECTATIONS } from "../../features/expect/judging.ts";
-import { toldByHeaders } from "../../features/hints/advice-in.ts";
-import { adviceBy } from "../../features/hints/requested-pause.ts";
-import { COSTS } from "../../features/money/cost.ts";
-import { QUOTAS_LEFT } from "../../features/quota/reader.ts";
-import { factsIn, refusalsBy } from "../../features/refusals/judging.ts";
-import { STREAMS } from "../../features/streams/judging.ts";
+import { SIGNATURES } from "../../features/auth/aws-signature.ts";
+import { EXPECTATIONS } from "../../features/expect/assertions.ts";
+import { headerHints, HINTS } from "../../features/hints/fields/answer-hints.ts";
+import { answerHintsReader } from "../../features/hints/requested-pause.ts";
+import { COSTS } from "../../features/quota/cost.ts";
+import { quotaReader } from "../../features/quota/reader.ts";
+import { refusalsBy, waitInBody } from "../../features/refusals/judging.ts";
+import { STREAMS } from "../../features/streams/stream.ts";
 import { VALUES_READ } from "../../features/values/values.ts";
-import type { Asked } from "../../kernel/poll/answer.ts";
+import type { AskedUpstream } from "../../kernel/poll/answer.ts";
 import { brokenOff, invalidJson, unexpectedStatus } from "../../kernel/poll/classify.ts";
 import type { Judge, Judging, JudgingPart, Libraries } from "../../kernel/poll/judging.ts";
 import type { Reader } from "../../kernel/poll/reader.ts";
 
 /** In this order judges are asked, and readers after them. */
 const PARTS: readonly JudgingPart[] = [
-  judges(refusalsBy(toldByHeaders)),
+  judges(refusalsBy(headerHints)),
   judges(brokenOff, unexpectedStatus),
   STREAMS,
   judges(invalidJson),
   EXPECTATIONS,
   SIGNATURES,
-  reads(adviceBy(toldByHeaders, factsIn)),
+  reads(answerHintsReader(headerHints, waitInBody)),
   reads(ANNOUNCEMENT),
-  reads(QUOTAS_LEFT),
+  reads(quotaReader((said) => HINTS.of(said)?.families ?? [])),
   VALUES_READ,
   COSTS,
 ];
 
-/** Of every upstream. */
+/** Every upstream has these. */
 function judges(...all: readonly Judge[]): JudgingPart {
   return { of: () => ({ judges: all }) };
 }
@@ -38,8 +38,8 @@ function reads(reader: Reader<unknown>): JudgingPart {
 }
 
 /** How the answers of an upstream are judged, and what is read in them. */
-export function judgingOf(asked: Asked, libraries: Libraries = {}): Judging {
-  const parts = PARTS.map((part) => part.of(asked, libraries));
+export function judgingOf(upstream: AskedUpstream, libraries: Libraries = {}): Judging {
+  const parts = PARTS.map((part) => part.of(upstream, libraries));
   return {
     judges: parts.flatMap(({ judges = [] }) => judges),
     remarks: parts.flatMap(({ remarks = [] }) => remarks),
@@ -47,11 +47,11 @@ export function judgingOf(asked: Asked, libraries: Libraries = {}): Judging {
   };
 }
 
-export function needsThread(asked: Asked): boolean {
-  return PARTS.some((part) => part.needsThread?.(asked) === true);
+export function needsThread(upstream: AskedUpstream): boolean {
+  return PARTS.some((part) => part.needsThread?.(upstream) === true);
 }
 
-export async function librariesFor(asked: Asked): Promise<Libraries> {
-  const loaded = await Promise.all(PARTS.map(async (part) => part.load?.(asked)));
+export async function librariesFor(upstream: AskedUpstream): Promise<Libraries> {
+  const loaded = await Promise.all(PARTS.map(async (part) => part.load?.(upstream)));
   return Object.assign({}, ...loaded);
 }

@@ -1,7 +1,7 @@
-/** What each feature adds to an upstream, and to the budgets of all. A feature that goes takes its lines here with it. */
+/** Each feature adds these to an upstream, and to the budgets of all. A feature that goes takes its lines here with it. */
 
 import { Hints, type HintsParts } from "../../features/hints/hints.ts";
-import { askedOf } from "../../features/money/cost.ts";
+import { askedOf } from "../../features/quota/cost.ts";
 import { heldNote } from "../../features/hints/record.ts";
 import { Journals } from "../../features/quota/journal.ts";
 import type { KeptQuotas } from "../../features/quota/quota.ts";
@@ -9,6 +9,7 @@ import { Quotas } from "../../features/quota/quotas.ts";
 import { askFor } from "../../kernel/budget/ledger.ts";
 import { LocalLedger, type Right } from "../../kernel/budget/local-ledger.ts";
 import type { Config, Upstream } from "../../kernel/config/config.ts";
+import type { Gate, Recorder } from "../../kernel/poll/ports.ts";
 import type { Equipment } from "../../kernel/polling/poll-once.ts";
 import type { NoteHome } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
@@ -16,10 +17,21 @@ import { mayBePolledBetweenSlots } from "../../proof/looking-again.ts";
 import { judgingOf } from "./judging.ts";
 import { PROOF_PARTS, sendersOf } from "./proof.ts";
 
-export function equipmentOf(upstream: Upstream, { hints }: Pick<Budgets, "hints">): Equipment {
+/** It runs beside the polls of an upstream. */
+export type Beside = {
+  /** Undefined where it never holds this upstream back. */
+  gateOf?(upstream: Upstream): Gate | undefined;
+  recorderOf?(upstream: string): Recorder;
+};
+
+export function equipmentOf(
+  upstream: Upstream,
+  { hints }: Pick<Budgets, "hints">,
+  services: readonly Beside[] = [],
+): Equipment {
   return {
     ask: askFor(upstream.budgets, askedOf(upstream)),
-    gates: [hints.gateOf(upstream)],
+    gates: [hints.gateOf(upstream), ...services.flatMap((service) => service.gateOf?.(upstream) ?? [])],
     judging: judgingOf(upstream),
     isPolledBetweenSlots: mayBePolledBetweenSlots(upstream, PROOF_PARTS),
   };
@@ -35,7 +47,7 @@ export type Budgets = {
 };
 
 export type BudgetsParts = Pick<HintsParts, "budgets" | "pauses" | "keepPause"> & {
-  /** What earlier processes sent. */
+  /** Earlier processes sent so much. */
   readonly quotas?: KeptQuotas;
   readonly homes?: readonly NoteHome[];
   readonly right?: Right | undefined;

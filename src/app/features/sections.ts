@@ -1,4 +1,4 @@
-/** What a config may have: the keys of the kernel, and those of each feature. */
+/** A config may have these: the keys of the kernel, and those of each feature. */
 
 import { load as loadBy, type LoadOptions, type Loading } from "../../config/load.ts";
 import { type ConfigSchema, configSchema } from "../../config/schema/schema.ts";
@@ -8,9 +8,8 @@ import { BADGES } from "../../features/badges/config.ts";
 import { EXPECT } from "../../features/expect/config.ts";
 import { FLEET } from "../../features/fleet/config.ts";
 import { LOG } from "../../features/log/config.ts";
-import { MONEY } from "../../features/money/config.ts";
 import { NOTIFY } from "../../features/notify/config.ts";
-import { QUOTA } from "../../features/quota/config.ts";
+import { PRICE, QUOTA } from "../../features/quota/config.ts";
 import { REFUSALS } from "../../features/refusals/config.ts";
 import { REPORT } from "../../features/report/config.ts";
 import { STATE } from "../../features/state/config.ts";
@@ -32,7 +31,7 @@ export const CONFIG_SCHEMA: ConfigSchema = configSchema(
     REFUSALS,
     EXPECT,
     VALUES,
-    MONEY,
+    PRICE,
     REPORT,
     STATUS,
   ].flat(),

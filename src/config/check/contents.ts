@@ -1,4 +1,4 @@
-/** What a config takes from other files: the bodies that its polls send, and what features have there. */
+/** A config takes contents from other files: the bodies that its polls send, and what features have there. */
 
 import type { RequestBody, Upstream } from "../../kernel/config/config.ts";
 import { digestOf } from "../../platform/mark.ts";

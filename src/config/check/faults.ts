@@ -1,12 +1,15 @@
 import type { z } from "zod";
 import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } from "../read/fault.ts";
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
-import { didYouMean, type NameOf, nameOfPath, received, shownKey } from "../read/wording.ts";
+import { type NameOf, nameOfPath, probablyMeant, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
 import { inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
-/** Nothing more is said about a value that was refused already, and of a shared value everything once. */
+/**
+ * Nothing more is said about a value that was refused already, nor of what is missing as its key is misspelt, and of a
+ * shared value everything once.
+ */
 export function faultsOf(
   complaints: readonly Complaint[],
   { tree, file, placeOf }: YamlReading,
@@ -14,7 +17,11 @@ export function faultsOf(
 ): readonly Fault[] {
   if (tree === undefined) return [];
   const said = new Set<string>();
-  return complaints.flatMap(({ path, atKey, sentence, exposesKey }) => {
+  const meant = new Set(
+    complaints.flatMap((each) => (each.meant === undefined ? [] : [nameOfPath(each.meant)])),
+  );
+  return complaints.flatMap(({ path, atKey, sentence, exposesKey, lacks = [] }) => {
+    if (lacks.some((key) => meant.has(nameOfPath(key)))) return [];
     const nearest = nearestTo(tree, path);
     const isScalar = nearest.kind === "scalar";
     if (nearest.kind === "void" || (isScalar && nearest.standsFor !== undefined)) return [];
@@ -47,12 +54,16 @@ function inUpstream(path: Path): Path {
 export function ruleComplaints(schema: Schema, written: unknown, tree: Tree): readonly Complaint[] {
   const complaints: Complaint[] = [];
   walk(schema, written, (path, value, { rules = [] }) => {
-    const refuse: Refuse = (below, sentence, key) => {
+    const refuse: Refuse = (below, sentence, key, lacking = []) => {
       const at = [...path, ...below];
       const shown = received(treeAt(tree, at), isSecretAt(schema, at));
       const says = (nameOf: NameOf): string =>
         `"${nameOf(at)}" ${typeof sentence === "string" ? sentence : sentence(shown, nameOf)}`;
-      complaints.push(key === undefined ? complain(at, says) : complainOfKey([...at, ...key], says));
+      const lacks = lacking.map((name) => [...at, name]);
+      complaints.push({
+        ...(key === undefined ? complain(at, says) : complainOfKey([...at, ...key], says)),
+        lacks,
+      });
     };
     for (const { check } of rules) check(value, refuse, mappingOf(written));
   });
@@ -107,7 +118,7 @@ function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): rea
   }
   const value = treeAt(tree, path);
   if (value === undefined) {
-    return [complainOfValue(path, `is missing: it must be ${issue.message}`)];
+    return [{ ...complainOfValue(path, `is missing: it must be ${issue.message}`), lacks: [path] }];
   }
   const must = `must be ${issue.message}, received ${received(value, isSecret)}`;
   return [path.length === 0 ? complain(path, `the config ${must}`) : complainOfValue(path, must)];
@@ -117,9 +128,9 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
-/** What to write instead of a key that is gone, wherever it stands. Sections note those of their own. */
+/** By a key that is gone, wherever it stood: write this instead. Sections note those of their own. */
 const GONE: Readonly<Record<string, string>> = {
-  also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first: ",
+  also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first; ",
 };
 
 function unknownKey(
@@ -129,9 +140,11 @@ function unknownKey(
   isSecret: boolean,
   instead: string | undefined,
 ): Complaint {
-  const hint = instead ?? didYouMean(key, allowed.split(", "));
-  return complainOfKey([...path, key], (nameOf) => {
+  const meant = instead === undefined ? probablyMeant(key, allowed.split(", ")) : undefined;
+  const hint = meant === undefined ? `${instead ?? ""}allowed are ${allowed}` : `did you mean "${meant}"?`;
+  const complaint = complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
-    return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;
+    return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}`;
   });
+  return meant === undefined ? complaint : { ...complaint, meant: [...path, meant] };
 }

@@ -9,12 +9,12 @@ import { mappingOf } from "../keys/rules.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { certificatesIn, isCertificate } from "../../platform/certificates.ts";
 import { fileProblem, readRegularFile } from "../../platform/regular-file.ts";
-import { openSecret } from "../read/secrets.ts";
+import { openSecret } from "../../platform/secret.ts";
 import { complain, complainOfValue, type Complaint } from "../read/fault.ts";
 import type { Path } from "../read/tree.ts";
 import { shownFile } from "../read/wording.ts";
 import type { ConfigSchema } from "../schema/schema.ts";
-import type { Parts } from "./validate.ts";
+import type { SoundConfig } from "./validate.ts";
 
 /** A config names these, and they are not in it: files, and where keys are found. */
 export type Named = {
@@ -30,7 +30,7 @@ export type Named = {
 };
 
 /** Finds what the valid parts of a config name, by what the schema notes of its keys. */
-export function namedIn({ written, general, upstreams }: Parts, { config }: ConfigSchema): Named {
+export function namedIn({ written, general, upstreams }: SoundConfig, { config }: ConfigSchema): Named {
   const files: Named["files"][number][] = [];
   const sources: Named["sources"][number][] = [];
   const expressions: Named["expressions"][number][] = [];
@@ -67,7 +67,7 @@ type Opened = {
 /** Tries to read all keys and files that a config names. */
 export async function openFilesAndKeys(
   { files, sources, users }: Named,
-  upstreams: Parts["upstreams"],
+  upstreams: SoundConfig["upstreams"],
   environment: Environment,
 ): Promise<Opened> {
   const keys = new Map<string, string>();
@@ -82,7 +82,7 @@ export async function openFilesAndKeys(
       const at = [...path, ...Object.keys(source)];
       return opening.faults.map((fault) => complain(at, (nameOf) => `"${nameOf(at)}": ${fault}`));
     }
-    const secret = await opening.what.read();
+    const secret = await opening.what();
     secrets.add(secret);
     if (isUrl && !isHttpUrl(secret)) return [complainOfValue(path, "must hold an http:// or https:// URL")];
     const index = path[0] === "upstreams" ? Number(path[1]) : -1;

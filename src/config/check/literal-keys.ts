@@ -1,8 +1,9 @@
-/** Keys that are written in the body of a request, where anybody who reads the config could read them. */
+/** Keys that are written in the path or body of a request, where anybody who reads the config could read them. */
 
 import type { Upstream } from "../../kernel/config/config.ts";
 import { NEVER_LITERAL } from "../keys/source.ts";
 import { looksLikeSecretHeader, looksLikeSecretParameter } from "../keys/credential-signs.ts";
+import { defaultsIn } from "../read/interpolate.ts";
 import type { Path, Tree } from "../read/tree.ts";
 import type { Contents } from "../schema/section.ts";
 import { type Complaint, complainOfValue } from "../read/fault.ts";
@@ -12,18 +13,33 @@ const USE_A_VARIABLE = `must not contain a key: ${NEVER_LITERAL}, use a variable
 /** Fewer characters could be part of anything. */
 const LEAST_KEY_CHARS = 8;
 
-/** By the names of its fields, and by what begins as a key does in a header. What comes from a variable may be a key. */
+/** Such a default is none, whatever its variable or field is called: MAX_TOKENS, max_tokens. */
+const NUMBER = /^\d{1,12}$/;
+/** Nor is this, whatever its variable is called: TOKENS_PATH. A field that is called so may have a password in it. */
+const WORD = /^[a-z]{1,20}$/;
+
+/**
+ * By the names of fields and variables, and by what begins as a key does in a header. What comes from a variable may be a
+ * key, its default may not.
+ */
 export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Complaint[] {
   if (tree?.kind === "list")
     return tree.items.flatMap((item, index) => literalKeysIn(item, [...path, index]));
   if (tree?.kind === "map") {
     return [...tree.entries].flatMap(([key, value]) => literalKeysIn(value, [...path, key]));
   }
-  if (tree?.kind !== "scalar" || tree.interpolated || typeof tree.value !== "string") return [];
-  const isLiteral =
-    tree.value.length >= LEAST_KEY_CHARS &&
-    (looksLikeSecretParameter(String(path.at(-1))) || looksLikeSecretHeader("", tree.value));
-  return isLiteral ? [complainOfValue(path, USE_A_VARIABLE)] : [];
+  if (tree?.kind !== "scalar" || typeof tree.value !== "string") return [];
+  const { value, interpolated, written = value } = tree;
+  const field = String(path.at(-1));
+  const literals = interpolated ? defaultsIn(written) : [{ name: field, fallback: value }];
+  const isKey = literals.some(
+    ({ name, fallback }) =>
+      fallback.length >= LEAST_KEY_CHARS &&
+      ((looksLikeSecretParameter(field) && !(interpolated && NUMBER.test(fallback))) ||
+        (looksLikeSecretParameter(name) && !NUMBER.test(fallback) && !WORD.test(fallback)) ||
+        [written, fallback].some((text) => looksLikeSecretHeader("", text))),
+  );
+  return isKey ? [complainOfValue(path, USE_A_VARIABLE)] : [];
 }
 
 /** By the keys that the config itself names, which must be in no body. */

@@ -8,13 +8,16 @@ import {
   parseAmount,
   parseDuration,
 } from "../../kernel/time/duration.ts";
-import { type Part, PARTS } from "../../kernel/exchange/exchange.ts";
+import { type StreamPart, STREAM_PARTS } from "../../kernel/exchange/exchange.ts";
 import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
-import { isList } from "../../kernel/text/json.ts";
+import { isList, isObject } from "../../kernel/text/json.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
-import { type Notes, noted } from "./notes.ts";
+import { type Notes, noted, type Rule } from "./notes.ts";
 import { URL_PATTERN, amountsPattern } from "./patterns.ts";
 import { urlFault } from "./upstream-url.ts";
+import { listing } from "../../kernel/text/listing.ts";
+import { didYouMean } from "../read/wording.ts";
+import { ruled } from "./rules.ts";
 
 // zod would write and compile code for each section, which a config that is read once never pays back.
 z.config({ jitless: true });
@@ -225,8 +228,23 @@ export const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union(
   },
 );
 
-export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
+export const part: z.ZodType<StreamPart | undefined> = oneOf(STREAM_PARTS)
   .optional()
   .describe(
     "Where in a stream to look. last: in its last event, which is the default. first: in the first event that counts. joined: in the texts of all events that count, one after the other.",
   );
+
+const isThere: Rule = {
+  check: (name, refuse, { budgets }) => {
+    if (typeof name !== "string" || !isObject(budgets) || Object.hasOwn(budgets, name)) return;
+    const known = Object.keys(budgets);
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${listing(known)}`;
+    const hint = `${didYouMean(name, known)}${allowed}`;
+    refuse([], (received) => `must name a budget, received ${received}: ${hint}`);
+  },
+};
+
+export const budgetName: z.ZodType<string, string> = noted(
+  ruled(matching(NAME_PATTERN, "the name of a budget"), isThere),
+  { isNeeded: true },
+);

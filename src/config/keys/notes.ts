@@ -18,6 +18,8 @@ export type Refuse = (
   path: Path,
   sentence: string | ((received: string, nameOf: NameOf) => string),
   key?: Path,
+  /** Keys of `path`, one of which is missing. */
+  lacking?: readonly string[],
 ) => void;
 
 export type Rule = {
@@ -45,7 +47,7 @@ export type Notes = {
   readonly isUser?: true;
   /** An upstream that has some of its keys has the others from `defaults`. */
   readonly isMerged?: true;
-  /** Of a mapping: by the name of a key that it had once, what to write instead. */
+  /** By the name of a key that a mapping had once: write this instead. */
   readonly gone?: Readonly<Record<string, string>>;
   /** It names a file, relative to the config: of which kind, or `written` where Pacewatch writes it. */
   readonly file?: string;

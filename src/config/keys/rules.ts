@@ -38,7 +38,8 @@ export function exactlyOne(...keys: readonly string[]): Rule {
       const allowed = isPair ? keys.join(" or ") : `exactly one of ${keys.join(", ")}`;
       const none = isPair ? "neither" : "none of them";
       const shown = set.length === 0 ? none : isPair ? "both" : set.join(" and ");
-      refuse([], `must have ${allowed}, received ${shown}`, set.slice(1, 2));
+      const lacking = set.length === 0 ? keys : [];
+      refuse([], `must have ${allowed}, received ${shown}`, set.slice(1, 2), lacking);
     },
     jsonSchema: { oneOf: keys.map((key) => ({ required: [key] })) },
   };
@@ -59,7 +60,7 @@ export function atLeastOne(...keys: readonly string[]): Rule {
   return {
     check: (written, refuse) => {
       if (!isObject(written) || found(written, keys).length > 0) return;
-      refuse([], `must have at least one of ${keys.join(", ")}, received none of them`, []);
+      refuse([], `must have at least one of ${keys.join(", ")}, received none of them`, [], keys);
     },
     jsonSchema: { anyOf: keys.map((key) => ({ required: [key] })) },
   };

@@ -28,11 +28,10 @@ export function joinUrl(base: string, path: string): string {
   return new URL(joinTemplate(base, path)).href;
 }
 
-/** Joins the paths, and the queries. The variables of the path may not be filled in. */
+/** Joins the paths, and the queries. The variables of the path may not be filled in; their defaults are not in it. */
 export function joinTemplate(base: string, path: string): string {
   const { origin, pathname, search } = new URL(base);
-  // A default may contain a "?" of its own.
-  const queryAt = path.replaceAll(/\$\{[^}]*\}/g, (variable) => "_".repeat(variable.length)).indexOf("?");
+  const queryAt = path.indexOf("?");
   const [own, query] = queryAt < 0 ? [path, ""] : [path.slice(0, queryAt), path.slice(queryAt + 1)];
   const shownPath = `${pathname.replace(/\/+$/, "")}${own.startsWith("/") ? own : `/${own}`}`;
   const queries = [search.slice(1), query].filter((part) => part !== "").join("&");

@@ -8,7 +8,7 @@ const LARGEST_EXPRESSION = 1_000;
 
 export type Expressions = {
   readonly matches: (pattern: string, text: string) => boolean;
-  /** What is wrong with it; undefined for a valid one. */
+  /** The fault of an expression; undefined for a valid one. */
   readonly faultOf: (pattern: string) => string | undefined;
 };
 

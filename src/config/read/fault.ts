@@ -43,6 +43,10 @@ export type Complaint = {
   readonly atKey: boolean;
   readonly sentence: Sentence;
   readonly exposesKey?: true;
+  /** An unknown key: where it would stand if it had the name that was probably meant. */
+  readonly meant?: Path;
+  /** One of these is missing. Where an unknown key means one of them, nothing more is said. */
+  readonly lacks?: readonly Path[];
 };
 
 export function complain(path: Path, sentence: Sentence): Complaint {

@@ -1,20 +1,21 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Interpolation =
-  /** `changed` tells whether any variable was read: what came from one is never shown. */
-  | { readonly kind: "text"; readonly text: string; readonly changed: boolean }
+  /** `values`: what its variables, or their defaults, put in, which is never shown. */
+  | { readonly kind: "text"; readonly text: string; readonly values: readonly string[] }
   | { readonly kind: "unset"; readonly variables: readonly string[] }
   | { readonly kind: "malformed" };
 
 const NAME = /(?:each\.)?[A-Za-z_][A-Za-z0-9_]*/y;
 
-/** What differs between the upstreams of one template. It is no variable, and is filled in when these are made. */
+/** The upstreams of one template differ in this. It is no variable, and is filled in when these are made. */
 export const EACH: RegExp = /(?<!\$)\$\{each\.([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** `${VAR}`, and `${VAR:-default}` for one that is unset or empty; `$${` is a literal `${`. */
 export function interpolate(text: string, environment: Environment): Interpolation {
   const unset = new Set<string>();
-  let [result, from, changed] = ["", 0, false];
+  const values: string[] = [];
+  let [result, from] = ["", 0];
   for (let at = text.indexOf("${"); at >= 0; at = text.indexOf("${", from)) {
     if (at > from && text[at - 1] === "$") {
       result += `${text.slice(from, at - 1)}\${`;
@@ -33,24 +34,28 @@ export function interpolate(text: string, environment: Environment): Interpolati
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     const resolved = fallback === undefined ? value : value || fallback;
     if (resolved === undefined) unset.add(name);
+    values.push(resolved ?? "");
     result += `${text.slice(from, at)}${resolved ?? ""}`;
     from = end;
-    changed = true;
   }
   if (unset.size > 0) return { kind: "unset", variables: [...unset] };
-  return { kind: "text", text: result + text.slice(from), changed };
+  return { kind: "text", text: result + text.slice(from), values };
 }
 
-const DEFAULT = /(?<!\$)(\$\{\w+):-[^}]*/g;
+const DEFAULT = /(?<!\$)\$\{(\w+):-([^}]*)/g;
+
+export function defaultsIn(text: string): readonly { readonly name: string; readonly fallback: string }[] {
+  return [...text.matchAll(DEFAULT)].map(([, name = "", fallback = ""]) => ({ name, fallback }));
+}
 
 /** A variable with its name alone: its default may be a key that nobody has looked at, as the variable is set. */
 export function withoutDefaults(text: string): string {
-  return text.replaceAll(DEFAULT, "$1:-…");
+  return text.replaceAll(DEFAULT, "${$1:-…");
 }
 
 /** Whatever they are set to. */
 export function variablesIn(text: string): readonly string[] {
-  const result = interpolate(text.replaceAll(DEFAULT, "$1"), {});
+  const result = interpolate(text.replaceAll(DEFAULT, "${$1"), {});
   return result.kind === "unset" ? result.variables : [];
 }
 

@@ -73,20 +73,27 @@ function sizeOf(value: string): string {
 /** Other programs call them so. What is meant depends on the section: the first that is allowed there. */
 const MEANT: ReadonlyMap<string, readonly string[]> = new Map(
   `
-  interval every per; period every per; frequency every; window per; count requests; max_requests requests;
-  schedule cron; timezone time_zone; tz time_zone; url base_url; uri base_url; endpoint base_url; host base_url;
-  target base_url; api_key auth header; token auth bearer; key auth header; password auth basic; type kind; tags
-  labels; status_code status; limit rate requests; slo objective; retries confirm; verb method; alerts notify;
-  receivers notify; targets upstreams; endpoints upstreams; services upstreams`
+  interval every per; period every per; frequency every; scrape_interval every; window per; count requests;
+  max_requests requests; rps rate; schedule cron; timezone time_zone; tz time_zone; url base_url; uri base_url;
+  endpoint base_url; host base_url; target base_url; scheme base_url; metrics_path path; api_key auth header;
+  token auth bearer; bearer_token auth; key auth header; password auth basic; basic_auth auth; type kind; tags labels;
+  status_code status; conditions expect; contains body; limit rate requests; rate_limit budget rate; slo objective;
+  retries confirm; failure_threshold confirm; verb method; matrix each; for_each each; alerts notify; alerting notify;
+  receivers notify; targets upstreams; endpoints upstreams; services upstreams; scrape_configs upstreams; jobs
+  upstreams; global defaults; port listen`
     .split(";")
     .map((line) => line.trim().split(/\s+/))
     .map(([word = "", ...meant]) => [word, meant]),
 );
 
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const said = word.toLowerCase();
-  const found = meantBy(said, candidates) ?? nearest(said, candidates) ?? nearestOfOthers(said, candidates);
+  const found = probablyMeant(word, candidates);
   return found === undefined ? "" : `did you mean "${found}"? `;
+}
+
+export function probablyMeant(word: string, candidates: readonly string[]): string | undefined {
+  const said = word.toLowerCase();
+  return meantBy(said, candidates) ?? nearest(said, candidates) ?? nearestOfOthers(said, candidates);
 }
 
 function meantBy(word: string, candidates: readonly string[]): string | undefined {
@@ -100,12 +107,12 @@ function nearestOfOthers(word: string, candidates: readonly string[]): string | 
   return other === undefined ? undefined : meantBy(other, candidates);
 }
 
-/** The candidate that was probably meant: at most two letters away, or one is the beginning of the other. */
+/** The candidate that was probably meant: at most two letters away and not all, or one is the beginning of the other. */
 function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: distanceOf(word, candidate.toLowerCase()) }))
-    .filter(({ distance }) => distance <= Math.min(2, Math.ceil(word.length / 3)))
+    .filter(({ distance }) => distance <= Math.min(2, Math.ceil(word.length / 3), word.length - 1))
     .sort((a, b) => a.distance - b.distance);
   if (ranked[0] !== undefined || word.length < 3) return ranked[0]?.candidate;
   return candidates.find((candidate) => candidate.startsWith(word) || word.startsWith(candidate));

@@ -12,15 +12,15 @@ import {
 } from "yaml";
 import type { Fault } from "./fault.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
-import { decodeText } from "./text.ts";
 import { type Path, type Tree, entriesOf } from "./tree.ts";
 import { shownKey } from "./wording.ts";
+import { isUtf8 } from "node:buffer";
 
 export type Variables = {
   readonly environment: Environment;
   /** Whether every variable must be set, or only the needed ones. */
   readonly mustBeSet: boolean;
-  /** What stands in the place of a value whose variable is not set; one without an example is left out. */
+  /** An example stands in the place of a value whose variable is not set; one without is left out. */
   readonly notesAt: (path: Path) => { readonly isNeeded?: true; readonly example?: string };
 };
 
@@ -208,7 +208,7 @@ class Walk {
     if (variables === undefined || typeof value !== "string" || !value.includes("${")) return plain;
     const result = interpolate(value, variables.environment);
     if (result.kind === "text")
-      return { ...plain, value: result.text, interpolated: result.changed, written: value };
+      return { ...plain, value: result.text, interpolated: result.values.length > 0, written: value };
     if (result.kind === "malformed")
       return this.#refuse(at.offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
     const { isNeeded, example } = variables.notesAt(path);
@@ -286,4 +286,31 @@ function unsetSentence(variables: readonly string[]): string {
 function offsetOf(node: unknown): number | undefined {
   if (isAlias(node) || isMap(node) || isSeq(node) || isScalar(node)) return node.range?.[0];
   return undefined;
+}
+
+/** Refuses what no text editor writes. */
+function decodeText(bytes: Uint8Array, file: string): string | Fault {
+  const binaryAt = bytes.findIndex((byte) => isControl(byte));
+  if (binaryAt >= 0) {
+    const message = "the file must be UTF-8, received a control character (binary data, or UTF-16?)";
+    return { file, ...placeOf(bytes, binaryAt), message };
+  }
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  // What cannot be decoded is something else when it is encoded again.
+  const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const again = new TextEncoder().encode(lenient);
+  const brokenAt = bytes.findIndex((byte, index) => byte !== again[index]);
+  const { line } = placeOf(bytes, brokenAt < 0 ? bytes.length : brokenAt);
+  const message = "the file must be UTF-8, received a line that is not";
+  return { file, line, column: 1, message };
+}
+
+/** All of ASCII's control characters but tab, line feed and carriage return. */
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f;
+}
+
+function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
+  const lines = Buffer.from(bytes.subarray(0, at)).toString("latin1").split("\n");
+  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
 }

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../..
 import { decoded, duration, named, oneOrMore, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { type Section, withSections } from "./section.ts";
+import { rulesAt, type Section, withSections } from "./section.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
@@ -62,8 +62,11 @@ const own = {
 
 export function budgetSchema(sections: readonly Section[]): z.ZodType<BudgetTerms> {
   const keys = named(
-    section(withSections(own, "budget", sections)).describe(
-      "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
+    ruled(
+      section(withSections(own, "budget", sections)).describe(
+        "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
+      ),
+      ...rulesAt("budget", sections),
     ),
     { rate: "rates", linger: "lingerMs", max_pause: "maxPauseMs", blind_after: "blindAfterMs" },
   );

@@ -1,4 +1,4 @@
-/** What differs between the upstreams that one template makes. */
+/** The upstreams that one template makes differ in this. */
 
 import { z } from "zod";
 import { isObject } from "../../kernel/text/json.ts";
@@ -6,7 +6,7 @@ import { filledList, matching } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 
-/** What one template may make. */
+/** One template makes so many at most. */
 export const MOST_MADE = 500;
 
 const notTooMany: Rule = {

@@ -1,15 +1,14 @@
 import { z } from "zod";
 import { type Expectation, type ExpectedStatus, STATUS_CLASSES } from "../../kernel/config/config.ts";
-import { LARGEST_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import { byteSize, flag, named, oneOf, oneOrMore, section } from "../keys/leaves.ts";
 import { ruled } from "../keys/rules.ts";
 import { rulesAt, type Section, withSections } from "./section.ts";
+import { LARGEST_BODY_BYTES } from "../../kernel/exchange/exchange.ts";
 
 export const MOST_STATUS = 100;
 const THROTTLING: readonly number[] = [402, 429];
 
-const error =
-  "a whole number from 200 to 599 but 402 and 429, which always mean throttled, or a class such as 2xx";
+const error = "a whole number from 200 to 599 but 402 and 429, which are never ok, or a class such as 2xx";
 
 const code = z
   .int({ error })
@@ -31,7 +30,7 @@ const statuses = oneOrMore(
 const own = {
   status: statuses
     .prefault([200])
-    .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 always mean throttled."),
+    .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 are never ok."),
   json: flag().optional().describe("Whether the body must be JSON. Default: true, but false for HEAD."),
   max_body: byteSize(1, LARGEST_BODY_BYTES, "1MiB")
     .prefault("1MiB")

@@ -1,4 +1,4 @@
-/** What a poll sends besides its path, headers and key: its method and its body. */
+/** A poll sends, besides its path, headers and key, its method and its body. */
 
 import { z } from "zod";
 import { METHODS, type Method, type RequestBody } from "../../kernel/config/config.ts";
@@ -77,18 +77,19 @@ export const requestKeys: RequestKeys = {
     .describe("Whether each poll sends an Idempotency-Key of its own. Nothing is ever sent twice anyway."),
 };
 
-const WITH_BODY: readonly unknown[] = ["POST", "PUT", "PATCH", "DELETE"];
+const WITH_BODY = ["POST", "PUT", "PATCH", "DELETE"];
+const WITHOUT_BODY: ReadonlySet<unknown> = new Set(METHODS.filter((method) => !WITH_BODY.includes(method)));
 
 export const bodyNeedsMethod: Rule = {
   check: (upstream, refuse) => {
     const { method = "GET", body } = mappingOf(upstream);
-    if (body === undefined || WITH_BODY.includes(method)) return;
+    if (body === undefined || !WITHOUT_BODY.has(method)) return;
     const fix = `set method to one of ${WITH_BODY.join(", ")}`;
     refuse(["body"], `must not be set where method is ${String(method)}, which sends none: ${fix}`, []);
   },
 };
 
-/** What is asked of a body, which no answer to HEAD has. */
+/** A check of a body makes no sense for HEAD: no answer to it has one. */
 export function ofBody(...path: readonly string[]): Rule {
   return {
     check: (upstream, refuse) => {

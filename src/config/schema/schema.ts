@@ -22,7 +22,7 @@ import { parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, repeats, ruled } from "../keys/rules.ts";
-import { type Section, withSections } from "./section.ts";
+import { rulesAt, type Section, withSections } from "./section.ts";
 import { REQUIRED_SOMEWHERE, type UpstreamKeys, type UpstreamSchemas, upstreamSchemas } from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
@@ -65,7 +65,7 @@ const web = {
   page_url: httpUrl()
     .optional()
     .describe(
-      "The URL of the status page for people: notifications link to it. Default: fleet.advertise, or no link.",
+      "The URL of the status page for people: notifications, alerts and the dashboard link to it. Default: for notifications fleet.advertise, or no link.",
     ),
   allowed_hosts: list(hostName, 100, "host names")
     .optional()
@@ -138,7 +138,7 @@ export function configSchema(sections: readonly Section[]): ConfigSchema {
   const budget = budgetSchema(sections);
   const upstreams = upstreamSchemas(sections);
   const keys = {
-    web: named(section(withSections(web, "web", sections)), {})
+    web: named(ruled(section(withSections(web, "web", sections)), ...rulesAt("web", sections)), {})
       .prefault({})
       .describe("The HTTP server."),
     vantage: vantageSchema.optional(),
@@ -158,7 +158,12 @@ export function configSchema(sections: readonly Section[]): ConfigSchema {
     ),
   };
   const config = named(
-    ruled(section(withSections(keys, "config", sections)), differentNames, sameLabels)
+    ruled(
+      section(withSections(keys, "config", sections)),
+      differentNames,
+      sameLabels,
+      ...rulesAt("config", sections),
+    )
       .meta({ allOf: REQUIRED_SOMEWHERE })
       .describe("The configuration of Pacewatch."),
     {},

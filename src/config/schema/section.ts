@@ -18,18 +18,18 @@ type Keys<Place extends keyof Places> = {
   /** The key that these stand before in docs and messages; absent for the end. */
   readonly before?: string;
   readonly shape: { readonly [Key in keyof Places[Place]]?: z.ZodType<Places[Place][Key]> };
+  /** Between the keys of the place; of an upstream, with what it has from `defaults`. A way to authenticate has its own. */
+  readonly rules?: Place extends "auth" ? never : readonly Rule[];
 };
 
-/** What a feature adds to the config in one place: its keys, and all that is known of them. */
+/** A feature adds keys to the config in one place, and all that is known of them. */
 export type Section = { [Place in keyof Places]: Keys<Place> }[keyof Places] & {
-  /** Between the keys of the place; of an upstream, with what it has from `defaults`. */
-  readonly rules?: readonly Rule[];
   /** The headers that a way to authenticate sends, in lower case: none of the config may have the same name. */
   readonly sends?: readonly string[];
-  /** What is made of a budget or an upstream once its keys are read. The budgets are complete by then. */
+  /** These are made of a budget or an upstream once its keys are read. The budgets are complete by then. */
   readonly ofBudget?: (budget: Budget) => Partial<Budget>;
   readonly ofUpstream?: (upstream: Upstream, budgets: ReadonlyMap<string, Budget>) => Partial<Upstream>;
-  /** What is allowed, but probably not intended. */
+  /** It is allowed, but probably not intended. */
   readonly warnings?: (config: Config) => readonly Complaint[];
   readonly contents?: ContentKind;
 };

@@ -1,9 +1,8 @@
 import type { Confirmation } from "../../kernel/poll/health.ts";
 import { z } from "zod";
-import type { Proxy, Tls, Upstream } from "../../kernel/config/config.ts";
+import { type Proxy, type Tls, type Upstream, LINK_LABEL } from "../../kernel/config/config.ts";
 import { authSchema, headersOf } from "./auth.ts";
 import { NEVER_LITERAL } from "../keys/source.ts";
-import { budgetName } from "../keys/budget-name.ts";
 import {
   HEADER_NAME_PATTERN,
   HEADER_VALUE_PATTERN,
@@ -12,7 +11,6 @@ import {
 } from "../keys/credential-signs.ts";
 import { eachSchema } from "./each.ts";
 import { type ExpectKeys, expectSchema } from "./expect.ts";
-import { labelsSchema } from "./labels.ts";
 import { rulesAt, type Section, withSections } from "./section.ts";
 import {
   checked,
@@ -31,6 +29,8 @@ import {
   percentage,
   section,
   wholeNumber,
+  text,
+  budgetName,
 } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { PATH_PATTERN, PROXY_PATTERN } from "../keys/patterns.ts";
@@ -39,6 +39,7 @@ import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, ofBody, requestKeys } from "./request.ts";
 import { SCHEDULE_KEYS, scheduleKeys } from "./schedule.ts";
+import { wordSet } from "../../kernel/text/word-set.ts";
 
 const MAX_TIMEOUT_MS = 60_000;
 /** A model's, a project's and the account's: more have not been met. */
@@ -260,7 +261,7 @@ export function upstreamSchemas(sections: readonly Section[]): UpstreamSchemas {
     shared,
     upstream: named(
       ruled(upstream, aSchedule, bodyNeedsMethod, ...rules, ...rulesAt("upstream", sections))
-        // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
+        // Others may be in `defaults`: see REQUIRED_SOMEWHERE.
         .meta({ required: ["name"] })
         .describe("A service that is watched."),
       { timeout: "timeoutMs", degraded_above: "degradedAboveMs", budget: "budgets" },
@@ -288,3 +289,39 @@ export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
     ],
   };
 });
+
+/** Labels that a metric, a scrape or an alert sets itself. */
+const RESERVED: ReadonlySet<string> = wordSet(`
+  alertname alertstate budget cause code exported_instance exported_job instance job le name node outcome per phase
+  quantile quota reason severity state upstream vantage version window`);
+
+const freeNames: Rule = {
+  check: (labels, refuse) => {
+    for (const label of Object.keys(mappingOf(labels))) {
+      // Links are labels too.
+      if (!RESERVED.has(label) && !label.startsWith(LINK_LABEL)) continue;
+      refuse([label], "is a label that metrics, scrapes or alerts set themselves: choose another name", []);
+    }
+  },
+};
+
+const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+const labelsSchema: z.ZodType<Readonly<Record<string, string>>, Readonly<Record<string, string>>> = noted(
+  ruled(
+    z
+      .record(
+        matching(LABEL_NAME_PATTERN, "a Prometheus label name"),
+        text("a text of at most 128 characters (quote numbers)", 128),
+        { error: "a mapping of label names to texts" },
+      )
+      .meta({
+        propertyNames: {
+          pattern: LABEL_NAME_PATTERN.source,
+          not: { anyOf: [{ enum: [...RESERVED] }, { pattern: `^${LINK_LABEL}` }] },
+        },
+      }),
+    freeNames,
+  ),
+  { isNeeded: true, isMerged: true },
+);

@@ -1,14 +1,19 @@
 /** An API announces its own end by `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
 
-import { ANNOUNCING_CHARS, LINK_CHARS, MOST_LINKS, WARNING_CHARS } from "../../kernel/exchange/bounds.ts";
 import type { Headers, WithoutKeys } from "../../kernel/exchange/exchange.ts";
-import type { Follower, History } from "../history/history.ts";
-import { type Field, field } from "../../kernel/text/field.ts";
+import { type Field, field, type Fields } from "../../kernel/text/field.ts";
 import { ownCopy } from "../../kernel/text/own-copy.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 import { parseHttpDate } from "../../kernel/time/http-date.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
+
+/** So much of a `Link` or a `Warning` is read, and so much is kept. */
+const ANNOUNCING_CHARS = 4_000;
+const MOST_LINKS = 3;
+const LINK_CHARS = 500;
+const WARNING_CHARS = 300;
 
 const ANNOUNCED_RELATIONS = ["deprecation", "sunset", "successor-version"] as const;
 export type AnnouncedRelation = (typeof ANNOUNCED_RELATIONS)[number];
@@ -31,22 +36,33 @@ export const ANNOUNCEMENT: Reader<Announcement> = reader("announcement", ({ answ
   readAnnouncement(answer.head.headers, answer.endedAtMs, answer.withoutKeys),
 );
 
-const ANNOUNCED: Field<Announcement> = field("announcement");
+/** Its newest answers announce this. */
+export const ANNOUNCED: Field<Announcement> = field("announcement");
+
+type Memory = { readonly remembered: Fields };
 
 /** A refusal may leave it out: only an ok answer without it takes it back. */
-export const followAnnouncement: Follower = ({ said, outcome }, history) => {
+export function followAnnouncement(
+  { said, outcome }: Poll,
+  memory: { remember(field: Field<Announcement>, content: Announcement | undefined): void },
+): void {
   const announcement = ANNOUNCEMENT.of(said);
-  if (announcement !== undefined || outcome.kind === "ok") history.remember(ANNOUNCED, announcement);
-};
-
-export function announcedBy({ remembered }: Pick<History, "remembered">): Announcement | undefined {
-  return ANNOUNCED.of(remembered);
+  if (announcement !== undefined || outcome.kind === "ok") memory.remember(ANNOUNCED, announcement);
 }
 
-export function apiEnding(
-  history: Pick<History, "remembered">,
-): { readonly kind: "api_ending"; readonly of: string; readonly says: string } | undefined {
-  const announcement = announcedBy(history);
+export function announcementFacts(_: unknown, { remembered }: Memory): Fields {
+  return { [ANNOUNCED.name]: ANNOUNCED.of(remembered) };
+}
+
+export function announcedWarning(upstream: Fields): string | undefined {
+  const { warning } = ANNOUNCED.of(upstream) ?? {};
+  return warning && `They warn: ${warning}`;
+}
+
+export function apiEnding({
+  remembered,
+}: Memory): { readonly kind: "api_ending"; readonly of: string; readonly says: string } | undefined {
+  const announcement = ANNOUNCED.of(remembered);
   if (announcement === undefined) return undefined;
   const { sunsetAtMs, warning } = announcement;
   const when = sunsetAtMs === undefined ? "at no date that it tells" : `on ${dateTime(sunsetAtMs)}`;

@@ -1,4 +1,4 @@
-import { type Counts, counterOf } from "../../kernel/metrics/accounts.ts";
+import { type Counts, counterOf } from "../../kernel/metrics/counts.ts";
 import { gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { ANNOUNCEMENT } from "./announcement.ts";

@@ -1,7 +1,6 @@
 /** The ways to authenticate that sign, or fetch a token. */
 
 import { z } from "zod";
-import { budgetName } from "../../config/keys/budget-name.ts";
 import { looksLikeSecretParameter } from "../../config/keys/credential-signs.ts";
 import {
   decoded,
@@ -13,6 +12,7 @@ import {
   oneOf,
   section,
   text,
+  budgetName,
 } from "../../config/keys/leaves.ts";
 import { type Rule, noted } from "../../config/keys/notes.ts";
 import { mappingOf, ruled } from "../../config/keys/rules.ts";
@@ -35,7 +35,7 @@ export type Aws = {
 /** The client credentials of OAuth 2.0: a token is fetched with them, and sent as a bearer key. */
 export type OAuth2 = {
   readonly kind: "oauth2";
-  /** Of the client. */
+  /** The client's. */
   readonly secret: SecretSource;
   readonly token: TokenRequest;
 };
@@ -48,7 +48,7 @@ export type TokenRequest = {
   readonly scopes: readonly string[];
   /** Further fields of the form, such as `audience`. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** What its requests count against, each of them. */
+  /** Its requests count against each of them. */
   readonly budgets: readonly string[];
   readonly proxy: Proxy;
   readonly caFile: string | undefined;

@@ -1,4 +1,3 @@
-import type { Advice } from "../hints/fields/advice.ts";
 import { type Ask, settlementOf, type Lease } from "../../kernel/budget/ledger.ts";
 import { TOKEN_GAP_MS } from "./oauth2.ts";
 import type { Observation } from "../../kernel/exchange/exchange.ts";
@@ -8,13 +7,21 @@ import { noToken, readTokenAnswer } from "./token-answer.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../kernel/time/moment.ts";
-import { adviceIn } from "../hints/advice-in.ts";
-import type { Hints } from "../hints/hints.ts";
 import type { LeaseQueue } from "../../kernel/polling/lease-queue.ts";
+
+/** What answers say of limits. */
+export type HintsOfTokens = {
+  /** Monotonic. */
+  pausedUntilMs(budgets: readonly string[]): number;
+  /** Undefined where none of these is in the config. */
+  boundsOf(budgets: readonly string[]): { readonly maxPauseMs: number } | undefined;
+  /** A token request was answered so. Returns for how long the answer asks for no other. */
+  heardBeside(budgets: readonly string[], observation: Observation): number;
+};
 
 export type TokenSourceParts = {
   readonly clock: Clock;
-  readonly hints: Pick<Hints, "heard" | "pausedUntilMs" | "boundsOf">;
+  readonly hints: HintsOfTokens;
   readonly queue: LeaseQueue;
   /** Of each of its requests. */
   readonly ask: Ask;
@@ -64,7 +71,7 @@ type Request =
   /** Until the next one is allowed, then for its lease. */
   | {
       readonly kind: "waiting";
-      readonly dueAtMs: number;
+      readonly dueMs: number;
       /** Tells why it has no lease yet, where it waits for one. */
       readonly leave: () => HeldBack | undefined;
     }
@@ -114,18 +121,18 @@ export class TokenSource {
     const gate: Gate = {
       prepare: (waiter) => this.#ask(waiter),
       // A second time only: a pace that is slower than tokens expire would go on like this for ever.
-      atLease: (isAgain) => (this.#isUsable() ? undefined : isAgain ? EXPIRED_WAITING : "again"),
+      atLease: (isAgain) => (this.#isUsable() ? undefined : isAgain ? EXPIRED_WAITING : "prepare"),
       ended: (poll) => {
         const accepted = isAccepted(poll);
         const held = this.#held?.value === sent ? this.#held : undefined;
         if (accepted === true) mayReject = true;
         if (accepted === true && held !== undefined) held.wasAccepted = true;
         if (accepted !== undefined) this.#isRejected = !accepted;
-        if (accepted !== false || !mayReject) return false;
+        if (accepted !== false || !mayReject) return undefined;
         // Once, until a token is accepted: an upstream that rejects every token must not have one fetched each minute.
         mayReject = false;
         if (held !== undefined) held.isRejected = true;
-        return false;
+        return undefined;
       },
     };
     // A poll is sent only where it is usable: then there is one.
@@ -156,7 +163,7 @@ export class TokenSource {
       if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.requestedAt.nowMs + held.usableMs);
       return undefined;
     }
-    if (isDue || (this.#failure === undefined && untilDueMs <= SOON_MS)) this.#fetch(waiter.dueAtMs);
+    if (isDue || (this.#failure === undefined && untilDueMs <= SOON_MS)) this.#fetch(waiter.dueMs);
     if (this.#request === undefined) return this.#failure ?? GONE_EARLY;
     this.#waiters.add(waiter);
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
@@ -199,7 +206,7 @@ export class TokenSource {
     const request = this.#request;
     const reason = this.#leave();
     // Whoever takes its place asks right after this.
-    if (request?.kind === "waiting" && this.#waiters.size > 0) this.#fetch(request.dueAtMs);
+    if (request?.kind === "waiting" && this.#waiters.size > 0) this.#fetch(request.dueMs);
     return reason ?? { cause: "overlap", budget: this.#parts.ask.budgets[0] };
   }
 
@@ -211,23 +218,23 @@ export class TokenSource {
   }
 
   /** One request for all that wait, as urgent as the most urgent of them. */
-  #fetch(dueAtMs: number): void {
+  #fetch(dueMs: number): void {
     if (this.#request?.kind === "sent") return;
-    if (this.#request !== undefined && this.#request.dueAtMs <= dueAtMs) return;
+    if (this.#request !== undefined && this.#request.dueMs <= dueMs) return;
     this.#leave();
     const waitMs = this.#notBeforeMs - this.#parts.clock.now();
-    const leave = waitMs > 0 ? this.#fetchIn(waitMs, dueAtMs) : this.#enterQueue(dueAtMs);
-    this.#request = { kind: "waiting", dueAtMs, leave };
+    const leave = waitMs > 0 ? this.#fetchIn(waitMs, dueMs) : this.#enterQueue(dueMs);
+    this.#request = { kind: "waiting", dueMs, leave };
   }
 
   /** Returns what ends the wait. */
-  #fetchIn(waitMs: number, dueAtMs: number): () => undefined {
+  #fetchIn(waitMs: number, dueMs: number): () => undefined {
     const { clock, onBug } = this.#parts;
     const withdrawn = new AbortController();
     const fetchNow = (): void => {
       if (withdrawn.signal.aborted) return;
       this.#request = undefined;
-      this.#fetch(dueAtMs);
+      this.#fetch(dueMs);
     };
     clock.sleep(waitMs, withdrawn.signal).then(fetchNow).catch(onBug);
     return () => {
@@ -236,11 +243,11 @@ export class TokenSource {
     };
   }
 
-  #enterQueue(dueAtMs: number): () => HeldBack {
+  #enterQueue(dueMs: number): () => HeldBack {
     const { queue, ask, clock } = this.#parts;
     const ticket = queue.enter({
       ask,
-      dueAtMs,
+      dueMs,
       endsAtPause: false,
       granted: (lease) => {
         this.#request = { kind: "sent" };
@@ -255,7 +262,7 @@ export class TokenSource {
   }
 
   async #send(lease: Lease): Promise<void> {
-    const { clock, probe } = this.#parts;
+    const { clock, probe, hints, ask } = this.#parts;
     const requestedAt = momentOf(clock);
     const lastSentMs = this.#lastSentMs;
     this.#lastSentMs = requestedAt.nowMs;
@@ -276,7 +283,7 @@ export class TokenSource {
     }
     if (observation === undefined)
       return this.#failed(noToken("pacewatch failed at its request: see its log"));
-    const pauseMs = this.#applyPause(observation);
+    const pauseMs = hints.heardBeside(ask.budgets, observation);
     const answer = readTokenAnswer(observation.exchange, observation.withoutKeys);
     if (answer.kind === "failed") return this.#failed(answer, pauseMs);
     const { value, lifetimeMs } = answer;
@@ -297,23 +304,6 @@ export class TokenSource {
     const seconds = Math.round(lifetimeMs / 1_000);
     this.#parts.log.debug({ ...this.#parts.fields, seconds }, "access token received");
     this.#settle();
-  }
-
-  /**
-   * Where it throttles us, its budgets are paused. What it says of its limits otherwise is about itself, and its budgets
-   * may be the upstream's. Returns for how long it asks not to be asked.
-   */
-  #applyPause({ exchange: { head }, withoutKeys }: Observation): number {
-    const { hints, ask, clock } = this.#parts;
-    if (head === undefined) return 0;
-    const { advice, retryAfter } = adviceIn(head, clock.wallNow(), withoutKeys);
-    const { waitMs } = retryAfter;
-    if (advice.throttled) {
-      const pause: Advice["pause"] =
-        waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
-      hints.heard(ask.budgets, { ...advice, pause, families: [], remaining: undefined });
-    }
-    return waitMs ?? 0;
   }
 
   /** The token that is held is used until it expires. */
@@ -349,7 +339,7 @@ export class TokenSource {
   }
 }
 
-/** Undefined where the answer does not tell: who is overloaded, throttles us or is a wall may not have looked at it. */
+/** Undefined where the answer does not tell: who is overloaded, throttles us or is a bot wall may not have looked at it. */
 function isAccepted({ outcome: { kind, reason } }: Poll): boolean | undefined {
   if (reason === "unauthorized") return false;
   return kind === "ok" || reason === "assertion" ? true : undefined;

@@ -1,17 +1,17 @@
 import { askFor } from "../../kernel/budget/ledger.ts";
 import { DEFAULT_TLS, type Upstream } from "../../kernel/config/config.ts";
 import type { OAuth2 } from "./config.ts";
-import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { Opened } from "../../platform/opened.ts";
-import type { Hints } from "../hints/hints.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "./oauth2.ts";
-import { urlWithoutQuery } from "../status/status.ts";
 import type { LeaseQueue } from "../../kernel/polling/lease-queue.ts";
-import { TokenSource, type UpstreamToken } from "./token-source.ts";
-import { openKey, openTransport, type TransportParts } from "../../app/probes.ts";
+import { tokenRequestSigner } from "./signing.ts";
+import { type HintsOfTokens, TokenSource, type UpstreamToken } from "./token-source.ts";
+import { openTransport, type TransportParts } from "../../transport/open.ts";
+import { openKey, urlWithoutQuery } from "../../transport/secrets/keys.ts";
+import { SMALL_BODY_BYTES } from "../../kernel/exchange/exchange.ts";
 
 export type TokensParts = TransportParts & {
-  readonly hints: Hints;
+  readonly hints: HintsOfTokens;
   /** The one in which the polls wait too. */
   readonly queue: LeaseQueue;
   readonly onBug: (error: unknown) => void;
@@ -28,7 +28,7 @@ export class AppTokens implements AsyncDisposable {
   }
 
   /** Undefined for an upstream that needs none. Refused where the client's secret or a TLS file cannot be used. */
-  async tokenOf(upstream: Upstream): Promise<Opened<UpstreamToken | undefined>> {
+  async of(upstream: Upstream): Promise<Opened<UpstreamToken | undefined>> {
     const identity = tokenIdentity(upstream);
     if (identity === undefined || upstream.auth.kind !== "oauth2") return { kind: "opened", what: undefined };
     const known = this.#sources.get(identity);
@@ -73,8 +73,10 @@ export class AppTokens implements AsyncDisposable {
       upstream: {
         name: upstream,
         url,
-        auth: { kind: "client_credentials", token: auth.token },
-        headers: {},
+        method: "POST",
+        auth: { kind: "none" },
+        sign: tokenRequestSigner(auth.token),
+        headers: { "Content-Type": "application/x-www-form-urlencoded" },
         timeoutMs: TOKEN_TIMEOUT_MS,
         // One small object.
         expect: { maxBodyBytes: SMALL_BODY_BYTES },

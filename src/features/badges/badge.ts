@@ -5,12 +5,12 @@ import {
   verdictOnAvailability,
   watchedWords,
 } from "../history/availability.ts";
-import { humanLatency } from "../history/humanize.ts";
-import type { Status, UpstreamFacts } from "../status/status.ts";
-import { type Column, LAST_HOUR, RANGES } from "../history/timeline.ts";
-import { STATE_WORDS } from "../status/words.ts";
-import { escaped } from "../page/markup.ts";
-import { percent } from "../page/wording.ts";
+import { humanLatency } from "../../platform/humanize.ts";
+import type { Objective } from "../../kernel/config/config.ts";
+import { type Column, type Columns, LAST_HOUR, type Range, RANGES } from "../history/timeline.ts";
+import { STATE_WORDS } from "../history/words.ts";
+import { escaped } from "../../http/markup/markup.ts";
+import { percent } from "../../http/markup/wording.ts";
 
 export const BADGES = ["state", "24h", "7d", "30d", "p95"] as const;
 export type Badge = (typeof BADGES)[number];
@@ -25,9 +25,19 @@ const COLOURS: Readonly<Record<HealthState, string>> = {
   unknown: "#565c64",
 };
 
+/** What badges tell of an upstream. */
+export type Badged = {
+  readonly name: string;
+  readonly health: { readonly state: HealthState };
+  readonly latency: { readonly p95Ms: number } | undefined;
+  readonly objective: Objective;
+};
+
+type ColumnsIn = (range: Range) => Columns;
+
 /** A picture of its own for other pages: it has no style sheet. */
-export function badgeOf(badge: Badge, upstream: UpstreamFacts, status: Status): string {
-  const { label, value, state } = partsOf(badge, upstream, status);
+export function badgeOf(badge: Badge, upstream: Badged, columnsIn: ColumnsIn): string {
+  const { label, value, state } = badgeWordsOf(badge, upstream, columnsIn);
   const name = `${upstream.name}${label}`;
   const [left, right] = [widthOf(name), widthOf(value)];
   const text = (of: string, from: number, width: number): string =>
@@ -57,10 +67,13 @@ const VERDICT_STATES: Readonly<Record<Verdict, HealthState>> = {
   unknown: "unknown",
 };
 
-type Parts = { readonly label: string; readonly value: string; readonly state: HealthState };
+type BadgeWords = { readonly label: string; readonly value: string; readonly state: HealthState };
 
-function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
-  const { health, latency, objective, name } = upstream;
+function badgeWordsOf(
+  badge: Badge,
+  { health, latency, objective }: Badged,
+  columnsIn: ColumnsIn,
+): BadgeWords {
   if (badge === "state")
     return { label: "", value: STATE_WORDS[health.state].title.toLowerCase(), state: health.state };
   if (badge === "p95") {
@@ -69,7 +82,7 @@ function partsOf(badge: Badge, upstream: UpstreamFacts, status: Status): Parts {
     return { label: " p95", value: ms === undefined ? "unknown" : humanLatency(ms), state };
   }
   const range = RANGES.find((each) => each.name === badge) ?? LAST_HOUR;
-  const { columns } = status.columns(name, range);
+  const { columns } = columnsIn(range);
   const sum = (of: (column: Column) => number): number =>
     columns.reduce((total, column) => total + of(column), 0);
   const window = availabilityOf(range.lengthMs, {

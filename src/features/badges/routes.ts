@@ -2,11 +2,14 @@ import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards
 import type { Answers } from "../../http/routes/answers.ts";
 import { get, type RoutesOf } from "../../http/routes/routes.ts";
 import type { Config } from "../../kernel/config/config.ts";
-import type { Status } from "../status/status.ts";
-import { badgeOf, BADGES } from "./badge.ts";
+import type { Columns, Range } from "../history/timeline.ts";
+import { type Badged, badgeOf, BADGES } from "./badge.ts";
 
 export type BadgeDeps = {
-  status(): Status;
+  status(): {
+    facts(upstream: string): Badged | undefined;
+    columns(upstream: string, range: Range): Columns;
+  };
   config(): Config;
 };
 
@@ -34,7 +37,7 @@ async function badge(
     return {
       status: 200,
       type: "image/svg+xml",
-      pieces: facts === undefined ? [] : [badgeOf(shown, facts, status)],
+      pieces: facts === undefined ? [] : [badgeOf(shown, facts, (range) => status.columns(name, range))],
     };
   });
   return answer.status === 200

@@ -2,8 +2,12 @@
 
 import type { Expectation } from "../../kernel/config/config.ts";
 import type { BodyAssertion, HeaderAssertion } from "./config.ts";
-import type { Part } from "../../kernel/exchange/exchange.ts";
-import { type Headers, headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts";
+import {
+  type StreamPart,
+  type Headers,
+  headerValue,
+  type WithoutKeys,
+} from "../../kernel/exchange/exchange.ts";
 import {
   counted,
   existenceInWords,
@@ -18,9 +22,10 @@ import { contentOf } from "../../kernel/exchange/json-body.ts";
 import { pointerTo, valueAt } from "../../kernel/exchange/json-pointer.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
-import type { Broken, Checks } from "./checks.ts";
 import { hasNoContent } from "../../kernel/poll/classify.ts";
-import { type Judge, judgement } from "../../kernel/poll/judging.ts";
+import { type Judge, judgement, type JudgingPart } from "../../kernel/poll/judging.ts";
+import { openExpressions } from "../../config/read/expressions.ts";
+import { openContracts, type Broken, type Checks, NO_CHECKS } from "./contract/contracts.ts";
 
 const MOST_SHOWN_CHARACTERS = 60;
 const MOST_PATH_CHARACTERS = 120;
@@ -32,13 +37,13 @@ export function needsChecks({ body = [], headers = [] }: Pick<Expectation, "body
 }
 
 /** An answer that says nothing else than its operator asserts. */
-export function expectationsBy(checks: Checks): Judge {
+function expectationsBy(checks: Checks): Judge {
   return (answer) => {
-    const { asked, head } = answer;
-    const { headers, body, untold = [] } = asked.expect;
+    const { upstream, head } = answer;
+    const { headers, body, unshown = [] } = upstream.expect;
     const unmet =
       (headers && unmetInHeaders(headers, head.headers, checks)) ??
-      (body === undefined || hasNoContent(answer) ? undefined : unmetInBody(body, answer, untold, checks));
+      (body === undefined || hasNoContent(answer) ? undefined : unmetInBody(body, answer, unshown, checks));
     if (unmet === undefined) return undefined;
     return judgement("assertion", oneLine(`answered ${head.status}, but ${unmet}`));
   };
@@ -48,13 +53,13 @@ export function expectationsBy(checks: Checks): Judge {
 function unmetInBody(
   assertions: readonly BodyAssertion[],
   answer: Answer,
-  untold: readonly string[],
+  unshown: readonly string[],
   checks: Checks,
 ): string | undefined {
   const { withoutKeys } = answer;
   for (const assertion of assertions) {
     const { path, of, jsonSchema } = assertion;
-    const isTold = path !== undefined && !untold.some((place) => `${place}/`.startsWith(`${path}/`));
+    const isTold = path !== undefined && !unshown.some((place) => `${place}/`.startsWith(`${path}/`));
     const found = (what: unknown): string => (isTold ? shown(what, withoutKeys) : kindOf(what));
     const value = path === undefined ? answer.text(of) : valueAt(contentOf(answer.json(of)), path);
     if (jsonSchema !== undefined) {
@@ -68,13 +73,13 @@ function unmetInBody(
   return undefined;
 }
 
-const PARTS_IN_WORDS: Readonly<Record<Part, string>> = {
+const PARTS_IN_WORDS: Readonly<Record<StreamPart, string>> = {
   first: "the first event",
   last: "the last event",
   joined: "the joined text",
 };
 
-function placeOf(pointer: string | undefined, of?: Part): string {
+function placeOf(pointer: string | undefined, of?: StreamPart): string {
   const part = of === undefined ? "the body" : PARTS_IN_WORDS[of];
   if (pointer === undefined || pointer === "") return part;
   return of === undefined ? `"${pointer}"` : `"${pointer}" of ${part}`;
@@ -171,3 +176,23 @@ function kindOf(value: unknown): string {
   if (typeof value === "string") return `a text of ${counted(value.length, "character")}`;
   return shown(value, String);
 }
+
+declare module "../../kernel/poll/judging.ts" {
+  interface Libraries {
+    readonly checks?: Checks;
+  }
+}
+
+let expressions: ReturnType<typeof openExpressions> | undefined;
+let contracts: ReturnType<typeof openContracts> | undefined;
+
+export const EXPECTATIONS: JudgingPart = {
+  of: ({ expect: { body, headers } }, { checks = NO_CHECKS }) =>
+    body === undefined && headers === undefined ? {} : { judges: [expectationsBy(checks)] },
+  needsThread: ({ expect }) => needsChecks(expect),
+  async load({ expect: { body = [], headers = [] } }) {
+    if ([...body, ...headers].some(({ matches }) => matches !== undefined)) expressions ??= openExpressions();
+    if (body.some(({ jsonSchema }) => jsonSchema !== undefined)) contracts ??= openContracts();
+    return { checks: { ...NO_CHECKS, ...(await expressions), ...(await contracts) } };
+  },
+};

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { JSON_TYPES, type JsonScalar, type JsonType } from "../../kernel/exchange/json-value.ts";
-import type { Part } from "../../kernel/exchange/exchange.ts";
-import type { Contract } from "./checks.ts";
+import type { StreamPart } from "../../kernel/exchange/exchange.ts";
+import type { Contract } from "./contract/contracts.ts";
 import { CONTRACTS } from "./contract/contents.ts";
 import { ofBody } from "../../config/schema/request.ts";
 import type { Section } from "../../config/schema/section.ts";
@@ -24,7 +24,7 @@ import {
 import { type Rule, noted } from "../../config/keys/notes.ts";
 import { atLeastOne, inOrder, itemsOf, mappingOf, oneKind, ruled } from "../../config/keys/rules.ts";
 
-/** What must be true of what stands in one place: one of these. Where none is told, there must be something. */
+/** One of these must be true of one place. Where none is told, there must be something. */
 type Check = {
   readonly exists?: boolean | undefined;
   readonly equals?: JsonScalar | undefined;
@@ -39,8 +39,8 @@ type Check = {
 export type BodyAssertion = Check & {
   /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
   readonly path: string | undefined;
-  /** Of a stream; absent for the last event. */
-  readonly of?: Part | undefined;
+  /** The part of a stream; absent for the last event. */
+  readonly of?: StreamPart | undefined;
   readonly type?: JsonType | undefined;
   /** Bounds of a number. */
   readonly min?: number | undefined;
@@ -50,7 +50,7 @@ export type BodyAssertion = Check & {
   readonly maxItems?: number | undefined;
   /** Its file. */
   readonly jsonSchema?: string | undefined;
-  /** What that says. Absent until it is read, and where a config is read without all of its files. */
+  /** The schema in it. Absent until it is read, and where a config is read without all of its files. */
   readonly contract?: Contract | undefined;
 };
 
@@ -160,12 +160,17 @@ export const EXPECT: readonly Section[] = [
   {
     at: "expect",
     shape: {
-      body: list(bodyAssertion, MOST_ASSERTIONS, "assertions")
+      body: list(bodyAssertion, MOST_ASSERTIONS, "assertions", ", such as - { path: /id, type: string }")
         .optional()
         .describe(
           "What the body of an ok answer must say, place by place, or its whole text; the first that does not hold fails the poll. Not asked of 204 and 304.",
         ),
-      headers: list(headerAssertion, MOST_ASSERTIONS, "assertions")
+      headers: list(
+        headerAssertion,
+        MOST_ASSERTIONS,
+        "assertions",
+        ', such as - { name: X-Version, equals: "2" }',
+      )
         .optional()
         .describe(
           "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",

@@ -2,6 +2,7 @@ import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { Address, SecretSource, Tls } from "../../kernel/config/config.ts";
+import type { Config } from "../../kernel/config/config.ts";
 import type { Section } from "../../config/schema/section.ts";
 import { source } from "../../config/keys/source.ts";
 import {
@@ -23,6 +24,9 @@ import { type Rule, noted } from "../../config/keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../../config/keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../../config/keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../../config/keys/tls.ts";
+import { BYTES_OF_MOMENT } from "./handover.ts";
+import { BYTES_OF_ALL, BYTES_OF_BUDGET } from "./lead/notes.ts";
+import { MOST_BYTES } from "./lead/register.ts";
 
 export type RedisNodes =
   | ({ readonly kind: "single"; readonly database: number } & Address)
@@ -120,7 +124,7 @@ const tlsKeysNeedTls: Rule = {
 const redisSchema: z.ZodType<LockRedis> = decoded(
   named(
     noted(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {
-      gone: { cluster: "a lock is one key, and needs no cluster: write url or sentinel: " },
+      gone: { cluster: "a lock is one key, and needs no cluster: write url or sentinel; " },
     }),
     {},
   ),
@@ -142,11 +146,11 @@ function nodesOf({ url, sentinel }: Pick<z.output<typeof redis>, "url" | "sentin
 
 /** Of fleets whose processes shared the work. */
 const GONE: Readonly<Record<string, string>> = {
-  redis: "write it as fleet.lock: { redis: … }: ",
-  mode: "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet: ",
-  replicas: "remove it, as there may be any number of them: ",
-  reserve: "remove it, as whoever cannot reach the lock sends nothing: ",
-  prefix: "write it as fleet.lock.redis.key: ",
+  redis: "write it as fleet.lock: { redis: … }; ",
+  mode: "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet; ",
+  replicas: "remove it, as there may be any number of them; ",
+  reserve: "remove it, as whoever cannot reach the lock sends nothing; ",
+  prefix: "write it as fleet.lock.redis.key; ",
 };
 
 const keys = named(
@@ -207,4 +211,35 @@ function parseRedisUrl(text: string): RedisUrl {
   };
 }
 
-export const FLEET: Section = { at: "config", before: "vantage", shape: { fleet: fleetSchema.optional() } };
+/** Its sums, in JSON. */
+const BYTES_OF_QUOTA = 1_800;
+/** For pauses, lowered limits, and what else is known of upstreams and receivers. */
+const BYTES_OF_OTHERS = 32 * 1_024;
+
+const notesHaveRoom: Rule = {
+  check: (written, refuse) => {
+    const { fleet, budgets } = mappingOf(written);
+    if (fleet === undefined) return;
+    const all = Object.values(mappingOf(budgets)).map(mappingOf);
+    const quotas = all.flatMap((keys) => ["quota", "spend"].filter((key) => Object.hasOwn(keys, key)));
+    const bytes = all.length * BYTES_OF_BUDGET + quotas.length * BYTES_OF_QUOTA;
+    if (bytes + BYTES_OF_ALL + BYTES_OF_MOMENT + BYTES_OF_OTHERS <= MOST_BYTES) return;
+    const counted = `${all.length} budgets with ${quotas.length} of quota and spend`;
+    refuse(
+      ["budgets"],
+      `must be fewer with fleet: what its next leader must know of ${counted} has no room beside a lock: run several fleets, each with budgets and a lock.redis.key of its own`,
+      [],
+    );
+  },
+};
+
+export const FLEET: Section = {
+  at: "config",
+  before: "vantage",
+  shape: { fleet: fleetSchema.optional() },
+  rules: [notesHaveRoom],
+};
+
+export const fleetIn = ({ fleet }: Config): Fleet | undefined => fleet;
+
+export const advertisedUrl = ({ fleet }: Config): string | undefined => fleet?.advertise;

@@ -1,23 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { uptime } from "node:os";
 import { sinceBoot } from "../../platform/boot-clock.ts";
-import { Redis } from "./redis/connection.ts";
-import { RedisRegister } from "./redis/register.ts";
-import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, limitsOf } from "../../kernel/budget/leases.ts";
+import { coldStartOfBudget, forgottenAfterMs, limitsOf } from "../../kernel/budget/cold-start.ts";
+import { leaseRatesOf } from "../../kernel/budget/leases.ts";
 import { sendersByBudget, uncountedMsOf, type SendersOf } from "../../kernel/budget/needs.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import type { Fleet } from "./config.ts";
-import { lockKey } from "../../kernel/config/part.ts";
 import type { Opened } from "../../platform/opened.ts";
-import type { Reign } from "./lead/reign.ts";
-import { type Leader, startElection } from "./lead/leader.ts";
+import { fitting, type Leading, leadingOf } from "./handover.ts";
+import { type Lock, openLock } from "./lock.ts";
+import { Leader } from "./lead/leader.ts";
+import type { LockPerson } from "./lead/record.ts";
 import type { BudgetTerms } from "./lead/notes.ts";
 import type { FleetSnapshot } from "./metrics.ts";
 import { hash32 } from "../../kernel/schedule/hash.ts";
-import type { FleetStatus } from "../status/status.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
-import { SECOND_MS } from "../../kernel/time/duration.ts";
-import { faultsOfKeys, type KeyParts, openKey, textOf } from "../../app/probes.ts";
+import { textOf } from "../../platform/changes.ts";
+import { faultsOfKeys, type KeyParts } from "../../transport/secrets/keys.ts";
 
 export type FleetParts = KeyParts & {
   readonly clock: Clock;
@@ -25,36 +23,47 @@ export type FleetParts = KeyParts & {
   readonly config: () => Config;
   readonly sendersOf: SendersOf;
   /** Of one reign, begun and ended in turn. */
-  readonly onLead: (reign: Reign) => void;
+  readonly onLead: (leading: Leading) => void;
   readonly onLost: () => void;
+};
+
+/** As this process sees who leads. By the wall clock. */
+type SeenFleet = {
+  readonly name: string;
+  readonly isLeading: boolean;
+  readonly leader: (Pick<LockPerson, "name" | "url"> & { readonly sinceMs: number }) | undefined;
+  readonly lockAwaySinceMs?: number;
+  readonly isForeign?: true;
 };
 
 /** This process among the others that may lead in its place. */
 export class AppFleet {
   readonly #fleet: Fleet;
   readonly #parts: FleetParts;
+  readonly #lock: Lock;
   readonly #leader: Leader;
   #digested: { readonly config: Config; readonly digest: string } | undefined;
 
-  constructor(fleet: Fleet, redis: Redis, parts: FleetParts) {
+  constructor(fleet: Fleet, lock: Lock, parts: FleetParts) {
     const { clock, config, log } = parts;
     this.#fleet = fleet;
+    this.#lock = lock;
     this.#parts = parts;
-    const key = lockKey(fleet.lock.redis.key, config().vantage);
-    this.#leader = startElection({
-      lock: new RedisRegister(redis, key),
-      notes: new RedisRegister(redis, `${key}:notes`),
-      clock: { ...clock, sinceBootMs: sinceBoot(clock, () => uptime() * SECOND_MS) },
+    log.info({ name: fleet.name }, "standing by: this process leads once nobody else does");
+    this.#leader = new Leader({
+      ...lock,
+      clock: { ...clock, sinceBootMs: sinceBoot(clock) },
       ttlMs: fleet.ttlMs,
       name: fleet.name,
       url: fleet.advertise,
       digest: () => this.#digest,
       terms: () => termsOf(config(), parts.sendersOf),
+      fitting,
       random: Math.random,
       newId: () => randomBytes(9).toString("base64url"),
       onLead: (reign) => {
         log.info({ term: reign.term }, "leading: this process polls from now on");
-        parts.onLead(reign);
+        parts.onLead(leadingOf(reign, parts));
       },
       onLost: (reign) => {
         log.warn({ term: reign.term }, "not leading any more: this process stands by");
@@ -62,22 +71,19 @@ export class AppFleet {
       },
       onForeign: () =>
         log.error(
-          { key },
+          { key: lock.key },
           "what stands at the lock's key, or at its notes', is not ours or newer: standing by",
         ),
     });
   }
 
-  get snapshot(): FleetSnapshot {
+  get running(): { readonly fleet: FleetSnapshot } {
     const { role, unreachableSinceMs } = this.#leader.state;
-    return {
-      isLeading: role === "leading",
-      isLockUp: unreachableSinceMs === undefined,
-      digest: this.#digest,
-    };
+    const isLockUp = unreachableSinceMs === undefined;
+    return { fleet: { isLeading: role === "leading", isLockUp, digest: this.#digest } };
   }
 
-  get status(): FleetStatus {
+  get status(): SeenFleet {
     const { role, leader, unreachableSinceMs } = this.#leader.state;
     const { clock } = this.#parts;
     return {
@@ -96,6 +102,10 @@ export class AppFleet {
     return this.#leader.stop(drained);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lock[Symbol.asyncDispose]();
+  }
+
   get #digest(): string {
     const config = this.#parts.config();
     if (this.#digested?.config !== config) this.#digested = { config, digest: digestOf(config) };
@@ -103,35 +113,14 @@ export class AppFleet {
   }
 }
 
-/** Nobody waits for the lock here: until it answers, nobody leads. */
-export async function openFleet(
-  config: Config,
-  fleet: Fleet,
-  parts: FleetParts,
-  stack: AsyncDisposableStack,
-): Promise<Opened<AppFleet>> {
-  const { clock, log, keys } = parts;
+export async function openFleet(fleet: Fleet, parts: FleetParts): Promise<Opened<AppFleet>> {
+  const { upstreams, vantage } = parts.config();
   // Whoever stands by may lead at any moment.
-  const faults = await faultsOfKeys(config.upstreams, parts);
+  const faults = await faultsOfKeys(upstreams, parts);
   if (faults.length > 0) return { kind: "refused", faults };
-  const { redis: place } = fleet.lock;
-  const password =
-    place.password && (await openKey(place.password, "fleet.lock.redis", { fleet: "redis" }, parts));
-  if (password?.kind === "refused")
-    return {
-      kind: "refused",
-      faults: password.faults.map((fault) => `fleet.lock.redis.password: ${fault}`),
-    };
-  const redis = stack.use(
-    new Redis(place, {
-      clock,
-      log,
-      deadlineMs: fleet.ttlMs / 4,
-      withoutKeys: (text) => keys.hide(text),
-      password: password?.what,
-    }),
-  );
-  return { kind: "opened", what: new AppFleet(fleet, redis, parts) };
+  const opened = await openLock(fleet, vantage, parts);
+  if (opened.kind === "refused") return opened;
+  return { kind: "opened", what: new AppFleet(fleet, opened.what, parts) };
 }
 
 function digestOf({ budgets, upstreams }: Config): string {

@@ -1,28 +1,43 @@
 import type { Left, Note, NoteHome } from "../../kernel/text/notes.ts";
-import { listOf, number, objectOf, readOne, text } from "../../kernel/text/rows.ts";
+import { anyList, listOf, number, objectOf, readOne, type Row, text } from "../../kernel/text/rows.ts";
 import type { Reign } from "./lead/reign.ts";
 import type { Log } from "../../kernel/text/log.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
+import { sharedNext } from "../../platform/shared-work.ts";
 
-/** The register takes 256 KiB, with what else is noted there. */
-const MOST_BYTES = 192 * 1_024;
+/** Around the rows, when they were written is noted. */
+export const BYTES_OF_MOMENT = 100;
 
 type Written = readonly [kind: string, key: string, json: unknown];
 
-/** As much as has room. What is needed least comes last. */
-export function rowsOf(notes: readonly Note[]): readonly Written[] {
-  const rows: Written[] = [];
+/** As many as have room, in their order, but counts first. Behind one that has none, all are left out. */
+export function rowsOf(notes: readonly Note[], mostBytes: number): readonly Written[] {
+  const rank = ({ isCount, isLeast }: Note): number => (isCount === true ? 0 : isLeast === true ? 2 : 1);
+  const sorted = [...notes].sort((one, other) => rank(one) - rank(other));
+  return firstOf(
+    sorted.map(({ kind, key, json }) => [kind, key, json] as const),
+    mostBytes,
+  );
+}
+
+function firstOf<Row>(rows: readonly Row[], mostBytes: number): readonly Row[] {
   let bytes = 0;
-  for (const { kind, key, json } of [...notes].sort(
-    (a, b) => Number(a.isLeast === true) - Number(b.isLeast === true),
-  )) {
-    const row = [kind, key, json] as const;
+  const tooMany = rows.findIndex((row) => {
     bytes += new TextEncoder().encode(JSON.stringify(row)).length + 1;
-    if (bytes > MOST_BYTES) break;
-    rows.push(row);
-  }
-  return rows;
+    return bytes > mostBytes;
+  });
+  return tooMany === -1 ? rows : rows.slice(0, tooMany);
+}
+
+/** What a leader noted, or the one before it, where less has room now. */
+export function fitting(facts: unknown, mostBytes: number): unknown {
+  const read = readOne(facts, objectOf(factsIn));
+  return read && { ...read, rows: firstOf(read.rows, mostBytes - BYTES_OF_MOMENT) };
+}
+
+function factsIn(row: Row): { readonly atMs: number; readonly rows: readonly unknown[] } {
+  return { atMs: row.get("atMs", number), rows: row.get("rows", anyList) };
 }
 
 /** What the leader before noted. Undefined where it is none of ours. */
@@ -36,7 +51,7 @@ export function leftIn(facts: unknown, wallMs: number): (Left & { readonly atMs:
 }
 
 function noteIn(written: unknown): Note {
-  const [kind, key, json] = listOf((each: unknown) => each)(written);
+  const [kind, key, json] = anyList(written);
   return { kind: text(kind), key: text(key), json };
 }
 
@@ -45,11 +60,32 @@ const WRITES_EVERY_MS = 10 * SECOND_MS;
 const AGAIN_AFTER_MS = MINUTE_MS;
 /** Whoever leads next would tell it again. */
 const TOLD_WITHIN_MS = SECOND_MS;
+const OTHERS_LEFT_OUT = "not all that the next leader should know has room in its notes";
+const COUNTS_LEFT_OUT =
+  "not all counts of quotas have room in the notes for the next leader: what counts against a quota or a spend is not sent";
+
 /** Beside what cannot wait. */
 const MOST_BYTES_PER_SECOND = 10_000;
 
+/** A reign, as what polls while it lasts sees it. */
+export function leadingOf(reign: Reign, parts: Pick<HandoverParts, "clock" | "log">): Leading {
+  return {
+    startsAtMs: (budget) => reign.startsAtMs(budget),
+    maySend: (budget) => reign.maySend(budget),
+    termsChanged: () => reign.termsChanged(),
+    left: leftIn(reign.left, parts.clock.wallNow()),
+    isLoss: reign.isLoss,
+    home: (read, ended) => new HandoverHome({ ...parts, reign, read, ended }),
+  };
+}
+
+export type Leading = Pick<Reign, "startsAtMs" | "maySend" | "termsChanged" | "isLoss"> & {
+  readonly left: ReturnType<typeof leftIn>;
+  home(read: HandoverParts["read"], ended: AbortSignal): HandoverHome;
+};
+
 export type HandoverParts = {
-  readonly reign: Pick<Reign, "write">;
+  readonly reign: Pick<Reign, "write" | "mostBytes">;
   readonly clock: Clock;
   readonly log: Log;
   /** What is needed most comes first. */
@@ -60,28 +96,22 @@ export type HandoverParts = {
 /** Where the next leader finds what it must know. Each write is of all of it. */
 export class HandoverHome implements NoteHome {
   readonly #parts: HandoverParts;
-  #writing: Promise<unknown> = Promise.resolve();
-  #next: Promise<boolean> | undefined;
+  readonly #next = sharedNext(() => this.#write());
   #wake = new AbortController();
-  #dueAtMs: number;
+  #dueMs: number;
   #written = "";
   #writtenAtMs = Number.NEGATIVE_INFINITY;
-  #isTooMuch = false;
+  #told = "";
 
   constructor(parts: HandoverParts) {
     this.#parts = parts;
-    this.#dueAtMs = parts.clock.now() + WRITES_EVERY_MS;
+    this.#dueMs = parts.clock.now() + WRITES_EVERY_MS;
     void this.#keepWriting();
   }
 
-  /** A pause, and what counts: the caller waits for it. */
+  /** A pause, and what counts: the caller waits for it. False also while a count has no room. */
   write(_notes: readonly Note[] = []): Promise<boolean> {
-    return (this.#next ??= this.#writing.then(() => {
-      this.#next = undefined;
-      const written = this.#write();
-      this.#writing = written;
-      return written;
-    }));
+    return this.#next();
   }
 
   /** Of what has not changed, too: how long it lasts counts from its writing. */
@@ -91,10 +121,7 @@ export class HandoverHome implements NoteHome {
   }
 
   told(): void {
-    this.#dueAtMs = Math.min(
-      this.#dueAtMs,
-      this.#parts.clock.now() + Math.max(TOLD_WITHIN_MS, this.#bytesMs),
-    );
+    this.#dueMs = Math.min(this.#dueMs, this.#parts.clock.now() + Math.max(TOLD_WITHIN_MS, this.#bytesMs));
     this.#wake.abort();
   }
 
@@ -105,31 +132,36 @@ export class HandoverHome implements NoteHome {
   async #keepWriting(): Promise<void> {
     const { clock, ended } = this.#parts;
     while (!ended.aborted) {
-      const waitMs = this.#dueAtMs - clock.now();
+      const waitMs = this.#dueMs - clock.now();
       if (waitMs > 0) {
         this.#wake = new AbortController();
         await clock.sleep(waitMs, AbortSignal.any([ended, this.#wake.signal]));
         continue;
       }
-      this.#dueAtMs = clock.now() + Math.max(WRITES_EVERY_MS, this.#bytesMs);
+      this.#dueMs = clock.now() + Math.max(WRITES_EVERY_MS, this.#bytesMs);
       await this.write();
     }
   }
 
   async #write(): Promise<boolean> {
-    const { reign, clock, log, read } = this.#parts;
+    const { reign, clock, read } = this.#parts;
     const notes = read();
-    const rows = rowsOf(notes);
+    const rows = rowsOf(notes, reign.mostBytes - BYTES_OF_MOMENT);
+    const lacksCount = rows.length < notes.filter(({ isCount }) => isCount === true).length;
+    this.#tellLeftOut(notes.length - rows.length, lacksCount);
     const written = JSON.stringify(rows);
-    if (written === this.#written && clock.now() - this.#writtenAtMs < AGAIN_AFTER_MS) return true;
+    if (written === this.#written && clock.now() - this.#writtenAtMs < AGAIN_AFTER_MS) return !lacksCount;
     this.#written = written;
     this.#writtenAtMs = clock.now();
-    const leftOut = notes.length - rows.length;
-    if (leftOut > 0 && !this.#isTooMuch)
-      log.warn({ leftOut }, "not all that the next leader should know has room in its notes");
-    this.#isTooMuch = leftOut > 0;
     const isWritten = await reign.write({ atMs: Math.round(clock.wallNow()), rows });
     if (!isWritten) this.#written = "";
-    return isWritten;
+    return isWritten && !lacksCount;
+  }
+
+  #tellLeftOut(leftOut: number, lacksCount: boolean): void {
+    const { log } = this.#parts;
+    const said = leftOut === 0 ? "" : lacksCount ? COUNTS_LEFT_OUT : OTHERS_LEFT_OUT;
+    if (said !== "" && said !== this.#told) log[lacksCount ? "error" : "warn"]({ leftOut }, said);
+    this.#told = said;
   }
 }

@@ -10,7 +10,7 @@ export type FleetSnapshot = {
 declare module "../../kernel/metrics/snapshot.ts" {
   interface Running {
     /** Undefined without a fleet. */
-    readonly fleet?: { readonly snapshot: FleetSnapshot } | undefined;
+    readonly fleet?: FleetSnapshot | undefined;
   }
 }
 
@@ -18,15 +18,15 @@ export const FLEET_METRICS: Metrics = {
   process: {
     pacewatch_leader: gauge(
       "1 while this process leads its fleet and polls, 0 while it stands by; absent without a fleet, as are the others of it.",
-      one(({ fleet }) => fleet?.snapshot.isLeading),
+      one(({ fleet }) => fleet?.isLeading),
     ),
     pacewatch_lock_up: gauge(
       "1 while the lock answers this process, 0 while it does not.",
-      one(({ fleet }) => fleet?.snapshot.isLockUp),
+      one(({ fleet }) => fleet?.isLockUp),
     ),
     pacewatch_config_info: gauge(
       "1, with a digest of the budgets and upstreams that this process runs: equal where those are.",
-      ({ fleet }, add) => add(fleet && 1, fleet && { digest: fleet.snapshot.digest }),
+      ({ fleet }, add) => add(fleet && 1, fleet && { digest: fleet.digest }),
     ),
   },
 };

@@ -1,6 +1,6 @@
-/** What answers say holds a budget back: by pauses, back-off, lowered limits, yielding to production. */
+/** Answers hold a budget back: by pauses, back-off, lowered limits, yielding to production. */
 
-import type { Advice } from "./fields/advice.ts";
+import type { AnswerHints } from "./fields/answer-hints.ts";
 import { type AdvertisedLimit, limitsOf } from "./fields/limits.ts";
 import type { Budget, Rate } from "../../kernel/config/config.ts";
 import { capOf, partOf } from "../../kernel/config/part.ts";
@@ -12,7 +12,7 @@ import type { Why } from "./concern.ts";
 import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";
 import type { Held, Lowered } from "./record.ts";
 import { longestRateOf, loweredBy, yieldMsOf } from "./signals.ts";
-import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
+import { tellsLimit, UnadvertisedLimit } from "./unadvertised-limit.ts";
 
 /** So many different limits of one window are kept at once. Further ones are merged into the strictest of them. */
 const MOST_LIMITS = 8;
@@ -28,7 +28,7 @@ export type HintsStatus = {
   readonly advertisedLimits: readonly KnownLimit[];
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
-  /** Why the last refusal was taken for one of this budget, where it could have been another's. */
+  /** Why the last refusal, or pause, was taken for one of this budget, where it could have been another's. */
   readonly refusedWhy: Why | undefined;
 };
 
@@ -51,7 +51,7 @@ export class BudgetHints implements Granted {
   #limits: Map<string, KnownLimit> | undefined;
   /** By window; the strictest limit comes first and ends first. */
   #lowered: Map<number, readonly Lowered[]> | undefined;
-  readonly #untold: UntoldLimit = new UntoldLimit();
+  readonly #unadvertised: UnadvertisedLimit = new UnadvertisedLimit();
   #refusedWhy: Why | undefined;
   /** By the more specific budget for whose limit the refusal was taken. Most budgets have no such parts. */
   #partsRefusedAtMs: Map<string, number> | undefined;
@@ -96,7 +96,7 @@ export class BudgetHints implements Granted {
       lowered === undefined
         ? configuredCap
         : Math.min(configuredCap, Math.max(1, capOf(lowered.requests, this.budget)));
-    return this.#untold.capOf(rate, cap, this.budget, nowMs);
+    return this.#unadvertised.capOf(rate, cap, this.budget, nowMs);
   }
 
   /** Each limit is shown as it was advertised last, with what is known of its window. */
@@ -109,10 +109,21 @@ export class BudgetHints implements Granted {
     return {
       advertisedLimit: this.advertised.limit,
       advertisedRemaining: this.advertised.remaining,
-      advertisedLimits: [...this.limits, ...this.#untold.known],
+      advertisedLimits: [...this.limits, ...this.#unadvertised.known],
       pausedUntilWallMs: pauseMs > 0 ? wallMs + pauseMs : 0,
       refusedWhy: this.#refusedWhy,
     };
+  }
+
+  /** The next process needs to know nothing of it. Asked with each answer: most budgets are free. */
+  isFree(nowMs: number): boolean {
+    return (
+      Math.max(this.pausedUntilMs, this.#yieldUntilMs, this.#refusedAtMs + this.budget.maxPauseMs) <= nowMs &&
+      this.#hintlessRefusals === 0 &&
+      this.#lowered === undefined &&
+      this.#windows === undefined &&
+      this.#unadvertised.known.length === 0
+    );
   }
 
   get held(): Held {
@@ -125,12 +136,12 @@ export class BudgetHints implements Granted {
         const last = others.at(-1) ?? strictest;
         return strictest === undefined || last === undefined ? [] : [{ ...strictest, untilMs: last.untilMs }];
       }),
-      untold: this.#untold.held(this.budget.maxPauseMs),
+      unadvertised: this.#unadvertised.held(this.budget.maxPauseMs),
       windows: this.#windows?.all ?? [],
     };
   }
 
-  /** Of an earlier process, or of another budget of the same upstreams: what is stricter counts. */
+  /** It comes from an earlier process, or another budget of the same upstreams: the stricter counts. */
   adopt(held: Held): void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, held.pausedUntilMs);
     this.#yieldUntilMs = Math.max(this.#yieldUntilMs, held.yieldUntilMs);
@@ -145,7 +156,7 @@ export class BudgetHints implements Granted {
     }
     if (this.#windows === undefined && held.windows.length > 0)
       this.#windows = new LearnedWindows(held.windows);
-    if (held.untold !== undefined) this.#untold.adopt(held.untold, this.budget.maxPauseMs);
+    if (held.unadvertised !== undefined) this.#unadvertised.adopt(held.unadvertised, this.budget.maxPauseMs);
   }
 
   /** By the operator's word: what the upstream asked for no longer holds us back. Lowered limits and leases stay. */
@@ -157,16 +168,15 @@ export class BudgetHints implements Granted {
   }
 
   /** The upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
-  heardAlone(advice: Advice, nowMs: number, inFlight: number): void {
+  heardAlone(answerHints: AnswerHints, nowMs: number, inFlight: number): void {
     const isPaused = nowMs < this.pausedUntilMs;
     const rate = longestRateOf(this.budget);
     const cap = this.capOf(rate, capOf(rate.requests, this.budget), nowMs);
-    this.applyAdvice(advice, nowMs, inFlight);
-    if (advice.throttled) {
-      this.#refusedWhy = undefined;
-      if (tellsLimit(advice, this.limits)) return;
-    }
-    this.#untold.heard(advice, this, cap, isPaused, nowMs);
+    this.apply(answerHints, nowMs, inFlight);
+    const { throttled, pause } = answerHints;
+    if (throttled || pause?.scope === "budget") this.#refusedWhy = undefined;
+    if (throttled && tellsLimit(answerHints, this.limits)) return;
+    this.#unadvertised.heard(answerHints, this, cap, isPaused, nowMs);
   }
 
   /** A refusal was taken for one of this budget, though it could be another's. So nothing is learned of a limit that is not told. */
@@ -184,21 +194,21 @@ export class BudgetHints implements Granted {
   }
 
   /** `inFlight`: so many other requests have no answer yet. */
-  applyAdvice(advice: Advice, nowMs: number, inFlight = 0): void {
-    if (advice.throttled) this.#refusedAtMs = nowMs;
-    const limits = this.#limitsIn(advice, nowMs);
-    this.#applyPause(advice, nowMs);
+  apply(answerHints: AnswerHints, nowMs: number, inFlight = 0): void {
+    if (answerHints.throttled) this.#refusedAtMs = nowMs;
+    const limits = this.#limitsIn(answerHints, nowMs);
+    this.#applyPause(answerHints, nowMs);
     // Whoever refuses us means it: then no need of ours counts.
     const isRefused = nowMs < this.#refusedAtMs + this.budget.maxPauseMs;
     for (const limit of limits) {
       const lowered = loweredBy(limit, this.budget, isRefused ? () => 0 : this.needs);
       if (lowered !== undefined) this.#lower(lowered.perMs, lowered.requests, nowMs);
     }
-    this.#advertise(advice, limits, inFlight, nowMs);
+    this.#advertise(answerHints, limits, inFlight, nowMs);
   }
 
-  /** What an answer tells of limits of requests, with the windows that are known by now. */
-  #limitsIn({ families, isOfOneResource }: Advice, nowMs: number): readonly AdvertisedLimit[] {
+  /** The limits of requests in an answer, with the windows that are known by now. */
+  #limitsIn({ families, isOfOneResource }: AnswerHints, nowMs: number): readonly AdvertisedLimit[] {
     // Most answers speak of none, so it costs nothing.
     if (families.length === 0) return [];
     const known = (this.#windows ??= new LearnedWindows()).read(families, nowMs);
@@ -210,7 +220,7 @@ export class BudgetHints implements Granted {
 
   /** The upstream may not have counted those who are on their way. None left is a pause, which is applied as such. */
   #advertise(
-    { remaining }: Advice,
+    { remaining }: AnswerHints,
     limits: readonly AdvertisedLimit[],
     inFlight: number,
     nowMs: number,
@@ -229,7 +239,7 @@ export class BudgetHints implements Granted {
     this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
   }
 
-  #applyPause({ throttled, pause }: Advice, nowMs: number): void {
+  #applyPause({ throttled, pause }: AnswerHints, nowMs: number): void {
     const pauseMs = pause?.scope === "budget" ? pause.forMs : 0;
     if (pauseMs > 0) this.#pause(pauseMs, nowMs);
     // An answer during a pause belongs to the burst that caused it: it neither doubles the pause nor ends the count.

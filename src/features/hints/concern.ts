@@ -4,7 +4,7 @@
  * another part of the wider budget is refused within the same window.
  */
 
-import type { Advice } from "./fields/advice.ts";
+import type { AnswerHints } from "./fields/answer-hints.ts";
 import type { LimitFamily } from "./fields/limits.ts";
 import { policyKey } from "./fields/structured-fields.ts";
 import type { Budget, Config } from "../../kernel/config/config.ts";
@@ -45,55 +45,55 @@ const NOBODYS: Whose = new Map();
 
 export type Concern = {
   readonly held: Whose;
-  /** What each of them hears; a budget that the answer says nothing of is left out. */
-  readonly heard: ReadonlyMap<string, Advice>;
+  /** Each of them hears this; a budget that the answer says nothing of is left out. */
+  readonly heard: ReadonlyMap<string, AnswerHints>;
 };
 
 /** `draws`: of the budgets of the upstream that was answered, in the order of its config; at least two. */
-export function concernOf(draws: readonly Draw[], advice: Advice): Concern {
-  const isHeldBack = advice.throttled || advice.pause !== undefined;
-  const held = isHeldBack ? heldBy(draws, advice) : NOBODYS;
-  const heard = new Map<string, Advice>();
+export function concernOf(draws: readonly Draw[], hints: AnswerHints): Concern {
+  const isHeldBack = hints.throttled || hints.pause !== undefined;
+  const held = isHeldBack ? heldBy(draws, hints) : NOBODYS;
+  const heard = new Map<string, AnswerHints>();
   for (const { budget } of draws) {
     const isHeld = held.has(budget.name);
-    const families = advice.families.filter((family) => {
+    const families = hints.families.filter((family) => {
       const { limit, unit } = family;
       const owner =
-        unit === "requests" && limit !== undefined ? ownerOf(draws, advice, family).budget : budget;
+        unit === "requests" && limit !== undefined ? ownerOf(draws, hints, family).budget : budget;
       return owner === budget;
     });
-    const left = advice.remaining;
-    const isLeftOfIt = left !== undefined && ownerOf(draws, advice, { limit: left.limit }).budget === budget;
+    const left = hints.remaining;
+    const isLeftOfIt = left !== undefined && ownerOf(draws, hints, { limit: left.limit }).budget === budget;
     // A refusal by another limit does not say that this one is kept.
-    if (advice.throttled && !isHeld && families.length === 0 && !isLeftOfIt) continue;
+    if (hints.throttled && !isHeld && families.length === 0 && !isLeftOfIt) continue;
     heard.set(budget.name, {
-      ...advice,
+      ...hints,
       families,
       remaining: isLeftOfIt ? left : undefined,
-      throttled: advice.throttled && isHeld,
-      pause: isHeld ? advice.pause : undefined,
+      throttled: hints.throttled && isHeld,
+      pause: isHeld ? hints.pause : undefined,
     });
   }
   return { held, heard };
 }
 
 /** Others of this budget were refused too. */
-export function alsoHeld({ held, heard }: Concern, budget: string, advice: Advice): Concern {
+export function alsoHeld({ held, heard }: Concern, budget: string, hints: AnswerHints): Concern {
   const { families = [], remaining } = heard.get(budget) ?? {};
   return {
     held: new Map([...held, [budget, "others_refused"]]),
-    heard: new Map([...heard, [budget, { ...advice, families, remaining }]]),
+    heard: new Map([...heard, [budget, { ...hints, families, remaining }]]),
   };
 }
 
-function heldBy(draws: readonly Draw[], advice: Advice): Whose {
-  const spent = advice.families.filter(({ remaining }) => remaining !== undefined && remaining <= 0);
-  const untold = advice.families.filter(({ remaining }) => remaining === undefined);
-  for (const family of [...spent, ...untold]) {
-    const { budget, why } = ownerOf(draws, advice, family);
+function heldBy(draws: readonly Draw[], hints: AnswerHints): Whose {
+  const spent = hints.families.filter(({ remaining }) => remaining !== undefined && remaining <= 0);
+  const unknown = hints.families.filter(({ remaining }) => remaining === undefined);
+  for (const family of [...spent, ...unknown]) {
+    const { budget, why } = ownerOf(draws, hints, family);
     if (why !== "most_specific") return new Map([[budget.name, why]]);
   }
-  const { budget, why } = ownerOf(draws, advice, { limit: undefined });
+  const { budget, why } = ownerOf(draws, hints, { limit: undefined });
   return new Map([[budget.name, why]]);
 }
 
@@ -101,7 +101,7 @@ type Told = Pick<LimitFamily, "limit"> & Partial<Pick<LimitFamily, "key" | "perM
 
 function ownerOf(
   draws: readonly Draw[],
-  { isOfWholeAccount }: Advice,
+  { isOfWholeAccount }: AnswerHints,
   told: Told,
 ): Draw & { readonly why: Why } {
   const named = draws.filter(({ budget }) => names(told, budget));

@@ -1,4 +1,4 @@
-/** What answers say of limits: a constraint of all budgets, and a gate of each upstream. */
+/** Answers speak of limits: this is a constraint of all budgets, and a gate of each upstream. */
 
 import type { Budget, Config, Rate, Upstream } from "../../kernel/config/config.ts";
 import type {
@@ -11,18 +11,19 @@ import type {
   Wait,
 } from "../../kernel/budget/ledger.ts";
 import { needsOf, type Needs } from "../../kernel/budget/needs.ts";
+import type { Observation } from "../../kernel/exchange/exchange.ts";
 import type { SkipCause } from "../../kernel/exchange/outcome.ts";
 import type { Gate, HeldBack, Recorder } from "../../kernel/poll/ports.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { type Moment, momentOf } from "../../kernel/time/moment.ts";
+import { forgetOldest } from "../../platform/remembered.ts";
 import { BudgetHints, type HintsStatus } from "./budget-hints.ts";
 import { alsoHeld, type Concern, concernOf, type Whose, WHY } from "./concern.ts";
-import { ADVICE, type Advice } from "./fields/advice.ts";
-import { narrowed, onlyResourceOf } from "./fields/resource.ts";
+import { HINTS, type AnswerHints, readAnswerHints } from "./fields/answer-hints.ts";
 import { UpstreamPauses } from "./pauses.ts";
-import { type BudgetRecord, heldOf, NOTHING_HELD, recordOf } from "./record.ts";
+import { type BudgetRecord, heldOf, isInForce, NOTHING_HELD, recordOf } from "./record.ts";
 import { lookingAgain } from "./requested-pause.ts";
 import { YIELD_KEEPS_ONE_IN } from "./signals.ts";
 
@@ -30,7 +31,7 @@ export type HintsParts = {
   readonly clock: Clock;
   /** It does not follow a wall clock that steps for a moment. */
   readonly calendar: { now(): number };
-  /** What earlier processes left. */
+  /** Earlier processes left these. */
   readonly budgets?: ReadonlyMap<string, BudgetRecord>;
   readonly pauses?: ReadonlyMap<string, number>;
   readonly keepPause?: ((note: Note) => void) | undefined;
@@ -38,8 +39,11 @@ export type HintsParts = {
   readonly keepBudget?: ((budget: string, record: BudgetRecord) => Promise<unknown>) | undefined;
 };
 
-/** Of the pauses that an answer may ask for. */
+/** They bound the pauses that an answer may ask for. */
 type Bounds = Pick<Budget, "maxPauseMs" | "blindAfterMs">;
+
+/** Of budgets that left the config, so many are known beside those that still hold something back. */
+const MOST_GONE = 500;
 
 const NOTHING_YET: LedgerView = { inFlight: () => 0, partOf: () => undefined, changed: () => {} };
 
@@ -53,8 +57,8 @@ export class Hints implements Constraint {
   /** An upstream that changes its budget takes along what holds it back. */
   #budgetsOf: ReadonlyMap<string, readonly string[]>;
   #upstreamsOf: ReadonlyMap<string, readonly string[]> = new Map();
-  /** Of a budget that is gone: those that took over its upstreams. Answers on their way still speak of it. */
-  readonly #heirs = new Map<string, Set<string>>();
+  /** By a budget that is gone: those of the config that took over its upstreams. Answers on their way still speak of it. */
+  readonly #heirs = new Map<string, ReadonlySet<string>>();
   readonly #gates = new Map<string, UpstreamHints>();
   /** By budget, as text: whatever differs from this is kept anew. */
   readonly #kept = new Map<string, string>();
@@ -84,7 +88,7 @@ export class Hints implements Constraint {
     return this.#budgets.get(budget)?.capOf(rate, cap, nowMs) ?? cap;
   }
 
-  /** What an answer asks for is kept before the next request of its budget. */
+  /** The state file has what an answer asks for before the next request of its budget. */
   reserve({ budgets }: Ask): Reservation | undefined {
     if (this.#unwritten.size === 0) return undefined;
     const unwritten = budgets.flatMap((budget) => this.#unwritten.get(budget) ?? []);
@@ -110,8 +114,12 @@ export class Hints implements Constraint {
     for (const name of this.#budgets.keys()) {
       if (staying.has(name)) continue;
       this.#budgets.delete(name);
+      this.#kept.delete(name);
+      this.#absent.delete(name);
       this.#absent.set(name, former.get(name) ?? NOTHING_HELD);
     }
+    // Of those that left just now, answers may still be on their way.
+    forgetOldest(this.#heirs, MOST_GONE);
     for (const budget of budgets) {
       const users = senders.get(budget.name) ?? [];
       const needs = needsOf(users);
@@ -120,6 +128,10 @@ export class Hints implements Constraint {
       const hints = known ?? this.#add(budget, needs);
       this.#inherit(hints, users, former);
     }
+    const over = [...this.#absent].filter(([, record]) => !isInForce(record, this.#moment.wallMs));
+    for (const [name] of over.slice(0, -MOST_GONE)) this.#absent.delete(name);
+    for (const [gone, heirs] of this.#heirs)
+      this.#heirs.set(gone, new Set([...heirs].flatMap((heir) => this.#standingFor(heir))));
     const all = new Set([...senders.values()].flat());
     this.#budgetsOf = new Map([...all].map((sender) => [sender.name, sender.budgets]));
     this.#upstreamsOf = new Map(
@@ -146,21 +158,20 @@ export class Hints implements Constraint {
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
   }
 
-  /** What an upstream that draws on these says. Returns for whose limit it was taken, where it could have been that of several. */
-  heard(budgets: readonly string[], advice: Advice): Whose | undefined {
+  /** An upstream that draws on these answered so. Returns for whose limit it was taken, where it could have been that of several. */
+  heard(budgets: readonly string[], answerHints: AnswerHints): Whose | undefined {
     const nowMs = this.#parts.clock.now();
-    const known = new Set(budgets.flatMap((budget) => this.#standingFor(budget)));
-    const concerned = [...this.#among([...known])];
-    const concern = concerned.length > 1 ? this.#concernOf(concerned, advice, nowMs) : undefined;
+    const concerned = this.#concerned(budgets);
+    const concern = concerned.length > 1 ? this.#concernOf(concerned, answerHints, nowMs) : undefined;
     for (const hints of concerned) {
       const { name } = hints.budget;
       const wasUsedUp = hints.usedUpUntilMs(nowMs) > nowMs;
       const inFlight = this.#ledger.inFlight(name);
-      if (concern === undefined) hints.heardAlone(advice, nowMs, inFlight);
+      if (concern === undefined) hints.heardAlone(answerHints, nowMs, inFlight);
       else {
         if (concern.held.has(name)) hints.refused(concern.held.get(name));
         const own = concern.heard.get(name);
-        if (own !== undefined) hints.applyAdvice(own, nowMs, inFlight);
+        if (own !== undefined) hints.apply(own, nowMs, inFlight);
       }
       if (wasUsedUp || !budgets.includes(name)) this.#ledger.changed(name);
       this.#keep(name);
@@ -169,26 +180,42 @@ export class Hints implements Constraint {
   }
 
   /**
-   * What of an answer holds for all of its budgets. A spent limit of one resource pauses whoever draws on it, and whoever
+   * Whoever draws on these and is no upstream, such as a token endpoint, pauses them where it throttles us. What it says of
+   * its limits otherwise is about itself. Returns for how long it asks not to be asked.
+   */
+  heardBeside(budgets: readonly string[], { exchange: { head }, withoutKeys }: Observation): number {
+    if (head === undefined) return 0;
+    const { hints, retryAfter } = readAnswerHints(head, this.#parts.clock.wallNow(), withoutKeys);
+    const { waitMs } = retryAfter;
+    if (hints.throttled) {
+      const pause: AnswerHints["pause"] =
+        waitMs === undefined ? hints.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
+      this.heard(budgets, { ...hints, pause, families: [], remaining: undefined });
+    }
+    return waitMs ?? 0;
+  }
+
+  /**
+   * Returns what of an answer holds for all of its budgets. A spent limit of one resource pauses whoever draws on it, and whoever
    * has not said on what it draws. Where it cannot be told, the whole budget waits.
    */
-  share({ upstream: { name, budgets } }: UpstreamHints, advice: Advice): Advice {
-    const resource = onlyResourceOf(advice);
-    // Of a poll that was in flight when its upstream left, nothing is remembered.
+  share({ upstream: { name, budgets } }: UpstreamHints, answerHints: AnswerHints): AnswerHints {
+    const resource = onlyResourceOf(answerHints);
+    // An upstream may have left while the poll was in flight: then nothing is remembered.
     const own = this.#gates.get(name);
     if (resource === undefined) {
-      if (own !== undefined && advice.families.length > 0) own.resource = undefined;
-      return advice;
+      if (own !== undefined && answerHints.families.length > 0) own.resource = undefined;
+      return answerHints;
     }
     if (own !== undefined) own.resource = resource;
     const others = [...this.#gates.values()].filter(
       ({ upstream }) => upstream.name !== name && upstream.budgets.some((budget) => budgets.includes(budget)),
     );
     const isConcerned = (gate: UpstreamHints): boolean => (gate.resource ?? resource) === resource;
-    if (others.every(isConcerned)) return advice;
-    const ofResource = narrowed(advice);
+    if (others.every(isConcerned)) return answerHints;
+    const ofResource = narrowed(answerHints);
     const { pause } = ofResource;
-    if (pause?.scope === "upstream" && advice.pause?.scope === "budget")
+    if (pause?.scope === "upstream" && answerHints.pause?.scope === "budget")
       for (const other of others.filter(isConcerned)) other.pause(pause.forMs);
     return ofResource;
   }
@@ -202,17 +229,23 @@ export class Hints implements Constraint {
     return this.#pauses.untilMs(upstream);
   }
 
+  /** The same by the wall clock; 0 if there is no pause. */
+  upstreamPausedUntilWallMs(upstream: string): number {
+    const { nowMs, wallMs } = momentOf(this.#parts.clock);
+    const pauseMs = this.#pauses.untilMs(upstream) - nowMs;
+    return pauseMs > 0 ? wallMs + pauseMs : 0;
+  }
+
   /** Until when any of these pauses. Monotonic; in the past if there is no pause. */
   pausedUntilMs(budgets: readonly string[]): number {
     let untilMs = 0;
-    for (const hints of this.#among(budgets)) untilMs = Math.max(untilMs, hints.pausedUntilMs);
+    for (const budget of budgets) untilMs = Math.max(untilMs, this.#budgets.get(budget)?.pausedUntilMs ?? 0);
     return untilMs;
   }
 
   /** The first of these in which production comes first. */
   yieldingOf(budgets: readonly string[], nowMs: number): string | undefined {
-    for (const hints of this.#among(budgets)) if (hints.isYielding(nowMs)) return hints.budget.name;
-    return undefined;
+    return budgets.find((budget) => this.#budgets.get(budget)?.isYielding(nowMs));
   }
 
   /** Undefined where none of these is in the config. */
@@ -242,7 +275,7 @@ export class Hints implements Constraint {
     return hints !== undefined;
   }
 
-  /** What must outlive this process; undefined for an unknown budget. */
+  /** This must outlive the process; undefined for an unknown budget. */
   recordOf(budget: string): BudgetRecord | undefined {
     const hints = this.#budgets.get(budget);
     return hints && this.#recordOf(hints);
@@ -258,33 +291,40 @@ export class Hints implements Constraint {
       if (this.#ledger.partOf(budget) !== undefined) this.#keep(budget);
   }
 
-  *#among(budgets: readonly string[]): Generator<BudgetHints> {
+  *#among(budgets: Iterable<string>): Generator<BudgetHints> {
     for (const budget of budgets) {
       const hints = this.#budgets.get(budget);
       if (hints !== undefined) yield hints;
     }
   }
 
+  /** Most upstreams draw on one budget, and most budgets stay. */
+  #concerned(budgets: readonly string[]): readonly BudgetHints[] {
+    const [first = ""] = budgets;
+    const only = budgets.length === 1 ? this.#budgets.get(first) : undefined;
+    if (only !== undefined) return [only];
+    return [...this.#among(new Set(budgets.flatMap((budget) => this.#standingFor(budget))))];
+  }
+
   /** A wider budget is held too, once another part of it is refused within one of its windows. */
-  #concernOf(concerned: readonly BudgetHints[], advice: Advice, nowMs: number): Concern {
+  #concernOf(concerned: readonly BudgetHints[], answerHints: AnswerHints, nowMs: number): Concern {
     const draws = concerned.map(({ budget }) => ({
       budget,
       upstreams: this.#upstreamsOf.get(budget.name)?.length ?? 0,
     }));
-    const concern = concernOf(draws, advice);
-    const refused = [...concern.held].find(([, why]) => advice.throttled && why === "most_specific");
+    const concern = concernOf(draws, answerHints);
+    const refused = [...concern.held].find(([, why]) => answerHints.throttled && why === "most_specific");
     if (refused === undefined) return concern;
     const [part] = refused;
     const others = concerned.filter(
       (hints) => hints.budget.name !== part && hints.isRefusedElsewhere(part, nowMs),
     );
-    return others.reduce((so, { budget }) => alsoHeld(so, budget.name, advice), concern);
+    return others.reduce((so, { budget }) => alsoHeld(so, budget.name, answerHints), concern);
   }
 
   /** One that left the config has none, or those to which its upstreams went. */
   #standingFor(budget: string): readonly string[] {
-    if (this.#budgets.has(budget)) return [budget];
-    return [...(this.#heirs.get(budget) ?? [])].flatMap((heir) => this.#standingFor(heir));
+    return this.#budgets.has(budget) ? [budget] : [...(this.#heirs.get(budget) ?? [])];
   }
 
   #add(budget: Budget, needs: Needs): BudgetHints {
@@ -293,11 +333,12 @@ export class Hints implements Constraint {
     this.#budgets.set(name, hints);
     this.#heirs.delete(name);
     this.#adopt(hints, this.#absent.get(name));
-    this.#absent.delete(name);
+    // The file has a record of it, which may say what is over by then.
+    if (this.#absent.delete(name)) this.#kept.set(name, "");
     return hints;
   }
 
-  /** What holds back the budgets that its upstreams drew on before, and do no longer, as where it is renamed. */
+  /** It takes over what holds back the budgets that its upstreams drew on before, as where it is renamed. */
   #inherit(
     hints: BudgetHints,
     users: readonly Pick<Upstream, "name" | "budgets">[],
@@ -310,8 +351,8 @@ export class Hints implements Constraint {
     });
     for (const name of new Set(left)) {
       this.#adopt(hints, former.get(name));
-      const heirs = this.#heirs.get(name) ?? new Set();
-      this.#heirs.set(name, heirs.add(own));
+      // Of one that stays, only some upstreams moved away: answers of the others are about itself.
+      if (!this.#budgets.has(name)) this.#heirs.set(name, new Set(this.#heirs.get(name)).add(own));
     }
   }
 
@@ -332,8 +373,10 @@ export class Hints implements Constraint {
     const { keepBudget } = this.#parts;
     const hints = keepBudget && this.#budgets.get(budget);
     if (keepBudget === undefined || hints === undefined) return;
-    const record = this.#recordOf(hints);
     const kept = this.#kept.get(budget);
+    const isPart = this.#ledger.partOf(budget) !== undefined;
+    if (kept === undefined && !isPart && hints.isFree(this.#parts.clock.now())) return;
+    const record = this.#recordOf(hints);
     if (record === NOTHING_HELD && kept === undefined) return;
     const text = JSON.stringify(record);
     if (text === kept) return;
@@ -364,11 +407,7 @@ class UpstreamHints implements Gate {
     this.bounds = bounds;
     this.#hints = hints;
     this.resource = before?.resource;
-    this.#yielded = before?.yielded ?? 0;
-  }
-
-  get yielded(): number {
-    return this.#yielded;
+    this.#yielded = before === undefined ? 0 : before.#yielded;
   }
 
   held(nowMs: number, isExtra: boolean): HeldBack | undefined {
@@ -384,25 +423,22 @@ class UpstreamHints implements Gate {
     if (cause === undefined) this.#yielded = 0;
   }
 
-  ended(poll: Poll, recorder: Recorder): boolean {
-    const advice = ADVICE.of(poll.said);
-    if (advice === undefined) return false;
+  ended(poll: Poll, recorder: Recorder): number | undefined {
+    const answerHints = HINTS.of(poll.said);
+    if (answerHints === undefined) return undefined;
     const { maxPauseMs, blindAfterMs } = this.bounds;
     const { name, budgets } = this.upstream;
-    const shared = this.#hints.share(this, lookingAgain(advice, blindAfterMs));
+    const shared = this.#hints.share(this, lookingAgain(answerHints, blindAfterMs));
     const whose = this.#hints.heard(budgets, shared);
-    const { pause } = shared;
+    const { pause, throttled } = shared;
     if (pause !== undefined && pause.forMs > 0) {
-      const requested = { kind: "pause_requested", pause, maxPauseMs } as const;
-      if (whose === undefined) recorder.record({ ...requested, budgets });
-      else {
-        const because = [...new Set(whose.values())].map((why) => WHY[why]).join("; ");
-        recorder.record({ ...requested, budgets: [...whose.keys()], because });
-      }
+      const taken = whose && takenFor(whose);
+      recorder.record({ kind: "pause_requested", pause, maxPauseMs, budgets, ...taken });
       if (pause.scope === "upstream") this.#hints.pause(name, Math.min(pause.forMs, maxPauseMs));
-    }
-    const { scope, forMs = 0 } = advice.pause ?? {};
-    return scope === "upstream" && forMs > 0 && poll.outcome.reason === "server_error";
+    } else if (throttled && whose !== undefined) recorder.record({ kind: "refused", ...takenFor(whose) });
+    const { scope, forMs = 0 } = answerHints.pause ?? {};
+    const isItsOwn = scope === "upstream" && forMs > 0 && poll.outcome.reason === "server_error";
+    return isItsOwn ? Math.min(forMs, maxPauseMs) : undefined;
   }
 
   /** Another upstream was told that a limit is spent that is also this one's. */
@@ -418,4 +454,34 @@ class UpstreamHints implements Gate {
   close(): void {
     this.#hints.leave(this);
   }
+}
+
+function takenFor(whose: Whose): { readonly budgets: readonly string[]; readonly because: string } {
+  const because = [...new Set(whose.values())].map((why) => WHY[why]).join("; ");
+  return { budgets: [...whose.keys()], because };
+}
+
+/** All limits of an answer are about this; undefined if it does not say, or says more than one thing. */
+function onlyResourceOf({ families }: AnswerHints): string | undefined {
+  const [only, ...others] = new Set(families.map(({ resource }) => resource));
+  return others.length > 0 ? undefined : only;
+}
+
+/**
+ * Leaves out what would hold back who draws on other resources: the limits are not the budget's, and the pause
+ * is the upstream's. But a pause that the resource's own limit does not explain is another one, of who knows whom.
+ */
+function narrowed(answerHints: AnswerHints): AnswerHints {
+  const { pause, families, throttled } = answerHints;
+  const isSpent = families.some(({ remaining }) => remaining === 0);
+  const asksForMore =
+    (throttled || pause !== undefined) && !(isSpent && pause !== undefined && pause.forMs > 0);
+  if (asksForMore) return answerHints;
+  return {
+    ...answerHints,
+    throttled: false,
+    remaining: undefined,
+    isOfOneResource: true,
+    pause: pause && { ...pause, scope: "upstream" },
+  };
 }

@@ -3,9 +3,8 @@
  * shown, and lowers nothing. In doubt the shorter window is believed, which asks for less restraint than the longer.
  */
 
-import type { LimitFamily } from "./fields/limits.ts";
+import { type LimitFamily, onlyRoundWindowMs, roundWindowMs } from "./fields/limits.ts";
 import { keepNewest } from "../../platform/remembered.ts";
-import { onlyRoundWindowMs, roundWindowMs } from "./fields/round-window.ts";
 
 export const LESSONS = ["policy", "resets", "refills"] as const;
 export type Lesson = (typeof LESSONS)[number];

@@ -1,7 +1,7 @@
-import { type Counts, counterOf } from "../../kernel/metrics/accounts.ts";
+import { type Counts, counterOf } from "../../kernel/metrics/counts.ts";
 import { counter, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
-import { ADVICE } from "./fields/advice.ts";
+import { HINTS } from "./fields/answer-hints.ts";
 import type { HintsStatus } from "./budget-hints.ts";
 import type { Hints } from "./hints.ts";
 
@@ -16,7 +16,7 @@ class Malformed implements Counts {
   signals = 0;
 
   judged({ said }: Poll): void {
-    this.signals += ADVICE.of(said)?.malformed ?? 0;
+    this.signals += HINTS.of(said)?.malformed ?? 0;
   }
 }
 

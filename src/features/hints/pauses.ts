@@ -15,6 +15,8 @@ export class UpstreamPauses {
   readonly #clock: Clock;
   readonly #keep: (note: Note) => void;
   readonly #untilMs = new Map<string, number>();
+  /** Restored, and not capped yet. */
+  readonly #uncapped: Set<string>;
 
   constructor(
     clock: Clock,
@@ -23,6 +25,7 @@ export class UpstreamPauses {
   ) {
     this.#clock = clock;
     this.#keep = keep;
+    this.#uncapped = new Set(restored.keys());
     const sinceWallMs = clock.now() - clock.wallNow();
     for (const [upstream, untilMs] of restored) this.#untilMs.set(upstream, untilMs + sinceWallMs);
   }
@@ -32,10 +35,10 @@ export class UpstreamPauses {
     return this.#untilMs.get(upstream) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Where a wall clock was wrong, what is restored may lie anywhere. */
+  /** Where a wall clock was wrong, what is restored may lie anywhere. What began here was capped when it began. */
   capAt(upstream: string, maxPauseMs: number): void {
-    const untilMs = this.#untilMs.get(upstream);
-    if (untilMs !== undefined) this.#untilMs.set(upstream, Math.min(untilMs, this.#clock.now() + maxPauseMs));
+    if (!this.#uncapped.delete(upstream) || !this.#untilMs.has(upstream)) return;
+    this.#untilMs.set(upstream, Math.min(this.untilMs(upstream), this.#clock.now() + maxPauseMs));
   }
 
   /** A longer pause may have begun while the poll that asks for this one was on its way. */

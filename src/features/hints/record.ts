@@ -21,7 +21,7 @@ export type Held = {
   /** One for each window of a rate. */
   readonly lowered: readonly Lowered[];
   /** It was learned from refusals, and counts our own requests. */
-  readonly untold: Lowered | undefined;
+  readonly unadvertised: Lowered | undefined;
   readonly windows: readonly LearnedWindow[];
 };
 
@@ -45,7 +45,7 @@ export const NOTHING_HELD: BudgetRecord = {
   refusals: 0,
   refusedUntilMs: 0,
   lowered: [],
-  untold: undefined,
+  unadvertised: undefined,
   windows: [],
   upstreams: [],
 };
@@ -73,24 +73,36 @@ export function windowsIn(notes: Left["notes"]): ReadonlyMap<string, readonly Le
  */
 const GRAIN_MS = 10 * SECOND_MS;
 
+/** `mostMs`: it cannot have been asked for longer; absent where that is the longest pause. */
+type At = (untilMs: number, grainMs: number, mostMs?: number) => number;
+
+function withTimes<Of extends Held>(of: Of, at: At): Of {
+  const { lowered, unadvertised } = of;
+  return {
+    ...of,
+    pausedUntilMs: at(of.pausedUntilMs, 1),
+    yieldUntilMs: at(of.yieldUntilMs, GRAIN_MS),
+    refusedUntilMs: at(of.refusedUntilMs, GRAIN_MS),
+    lowered: lowered.map((limit) => ({
+      ...limit,
+      untilMs: at(limit.untilMs, GRAIN_MS, Math.min(limit.perMs + GRAIN_MS, DAY_MS)),
+    })),
+    unadvertised: unadvertised && { ...unadvertised, untilMs: at(unadvertised.untilMs, GRAIN_MS) },
+  };
+}
+
 export function recordOf(
   held: Held,
   now: Moment,
   upstreams: readonly string[] = [],
   part?: string,
 ): BudgetRecord {
-  const at = (untilMs: number): number =>
-    untilMs <= now.nowMs ? 0 : Math.ceil(untilMs - now.nowMs + now.wallMs);
-  const roundedAt = (untilMs: number): number => Math.ceil(at(untilMs) / GRAIN_MS) * GRAIN_MS;
-  const { untold } = held;
-  const lowered = held.lowered.map((limit) => ({ ...limit, untilMs: roundedAt(limit.untilMs) }));
+  const timed = withTimes(held, (untilMs, grainMs) =>
+    untilMs <= now.nowMs ? 0 : Math.ceil((untilMs - now.nowMs + now.wallMs) / grainMs) * grainMs,
+  );
   const record = {
-    pausedUntilMs: at(held.pausedUntilMs),
-    yieldUntilMs: roundedAt(held.yieldUntilMs),
-    refusals: held.refusals,
-    refusedUntilMs: roundedAt(held.refusedUntilMs),
-    lowered: lowered.filter(({ untilMs }) => untilMs > 0),
-    untold: untold && { ...untold, untilMs: roundedAt(untold.untilMs) },
+    ...timed,
+    lowered: timed.lowered.filter(({ untilMs }) => untilMs > 0),
     windows: held.windows.filter(({ key }) => key.length <= LONGEST_KEY).slice(-MOST_WINDOWS),
     ...(part !== undefined && { part }),
   };
@@ -102,35 +114,22 @@ export function recordOf(
 
 /** Nothing lasts longer than it could have been asked for, however wrong a wall clock was. */
 export function heldOf(record: BudgetRecord, now: Moment, maxPauseMs: number): Held {
-  const at = (untilMs: number, mostMs: number): number =>
-    untilMs <= now.wallMs ? Number.NEGATIVE_INFINITY : now.nowMs + Math.min(untilMs - now.wallMs, mostMs);
-  const { untold } = record;
-  return {
-    pausedUntilMs: at(record.pausedUntilMs, maxPauseMs),
-    yieldUntilMs: at(record.yieldUntilMs, maxPauseMs),
-    refusals: record.refusals,
-    refusedUntilMs: at(record.refusedUntilMs, maxPauseMs),
-    lowered: record.lowered.map((limit) => ({
-      ...limit,
-      untilMs: at(limit.untilMs, Math.min(limit.perMs + GRAIN_MS, DAY_MS)),
-    })),
-    untold: untold && { ...untold, untilMs: at(untold.untilMs, maxPauseMs) },
-    windows: record.windows,
-  };
+  return withTimes<Held>(record, (untilMs, _, mostMs = maxPauseMs) =>
+    untilMs <= now.wallMs ? Number.NEGATIVE_INFINITY : now.nowMs + Math.min(untilMs - now.wallMs, mostMs),
+  );
+}
+
+/** Something of it still holds the budget back. */
+export function isInForce(record: BudgetRecord, wallMs: number): boolean {
+  const { pausedUntilMs, yieldUntilMs, refusedUntilMs, lowered, unadvertised } = record;
+  const limits = unadvertised === undefined ? lowered : [...lowered, unadvertised];
+  const untilsMs = limits.map(({ untilMs }) => untilMs);
+  return Math.max(pausedUntilMs, yieldUntilMs, refusedUntilMs, ...untilsMs) > wallMs;
 }
 
 /** By the wall clock of another process, which shows so much more. What is over is 0. */
 function laterBy(record: BudgetRecord, byMs: number): BudgetRecord {
-  const later = (untilMs: number): number => (untilMs === 0 ? 0 : untilMs + byMs);
-  const limit = (each: Lowered): Lowered => ({ ...each, untilMs: later(each.untilMs) });
-  return {
-    ...record,
-    pausedUntilMs: later(record.pausedUntilMs),
-    yieldUntilMs: later(record.yieldUntilMs),
-    refusedUntilMs: later(record.refusedUntilMs),
-    lowered: record.lowered.map(limit),
-    untold: record.untold && limit(record.untold),
-  };
+  return withTimes(record, (untilMs) => (untilMs === 0 ? 0 : untilMs + byMs));
 }
 
 function recordIn(record: Row): BudgetRecord {
@@ -140,7 +139,7 @@ function recordIn(record: Row): BudgetRecord {
     refusals: record.get("refusals", count),
     refusedUntilMs: record.get("refusedUntilMs", number),
     lowered: record.get("lowered", listOf(objectOf(loweredOf))),
-    untold: record.get("untold", optional(objectOf(loweredOf))),
+    unadvertised: record.get("unadvertised", optional(objectOf(loweredOf))),
     windows: record.get("windows", listOf(objectOf(windowOf))),
     upstreams: record.get("upstreams", listOf(text)),
     part: record.get("part", optional(text)),
@@ -172,8 +171,10 @@ function stricterOf(one: BudgetRecord, other: BudgetRecord): BudgetRecord {
     refusals: most(({ refusals }) => refusals),
     refusedUntilMs: most(({ refusedUntilMs }) => refusedUntilMs),
     lowered: [...one.lowered, ...other.lowered],
-    untold:
-      (one.untold?.requests ?? Infinity) < (other.untold?.requests ?? Infinity) ? one.untold : other.untold,
+    unadvertised:
+      (one.unadvertised?.requests ?? Infinity) < (other.unadvertised?.requests ?? Infinity)
+        ? one.unadvertised
+        : other.unadvertised,
     windows: [...new Map([...one.windows, ...other.windows].map((window) => [window.key, window])).values()],
     upstreams: [...new Set([...one.upstreams, ...other.upstreams])],
   };

@@ -1,4 +1,4 @@
-/** An upstream's advice means something else for each budget: this reads it with the config. */
+/** An answer's hints mean something else for each budget: they are read with the config. */
 
 import type { AdvertisedLimit, RemainingRequests } from "./fields/limits.ts";
 import type { Budget, Rate } from "../../kernel/config/config.ts";

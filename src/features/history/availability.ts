@@ -1,6 +1,6 @@
 /** Availability is the part of the watched time that was ok, as everywhere: in the metrics, the rules and the API. */
 
-import { humanDuration } from "./humanize.ts";
+import { humanDuration } from "../../platform/humanize.ts";
 
 type Watched = {
   readonly watchedMs: number;

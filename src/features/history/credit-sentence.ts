@@ -1,7 +1,6 @@
 import { type Burn, type BurnWindow, worstBurn } from "./credit.ts";
-import { inThousands } from "./thousands.ts";
+import { humanDuration } from "../../platform/humanize.ts";
 import { dateTime, dayText, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
-import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../kernel/time/duration.ts";
 
 const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };
@@ -13,52 +12,15 @@ const WEEKDAYS_MS = 6 * DAY_MS;
 
 /** When a credit runs out: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
 export function creditSentence(burns: readonly Burn[], nowMs: number): string {
-  return sentenceOf(burns, nowMs, {
+  return endSentence(burns, nowMs, {
     empty: "It is empty.",
     lasts: "At the present pace it lasts for more than a year.",
     unknown: "Its pace is not known yet: that takes half an hour, or up to a day with polls hours apart.",
   });
 }
 
-/** The same of a quota, which refills by itself. Of our own, the amounts are known. */
-export function quotaSentence(burns: readonly Burn[], nowMs: number, standing?: Standing): string {
-  const sentence = sentenceOf(burns, nowMs, {
-    empty: "Too little is left for another poll.",
-    lasts: "At the present pace it refills before it is empty.",
-    unknown: "Its pace is not known yet: that takes an hour or two, or up to a day with polls hours apart.",
-  });
-  if (standing === undefined || worstBurn(burns)?.emptyAtMs === undefined) return sentence;
-  return `${sentence.slice(0, -1)}: ${usedUpWords(standing, nowMs) ?? usedWords(standing)}.`;
-}
-
-/** Of a quota. In whole currencies where it has one, else in requests. */
-type Standing = {
-  readonly limit: number;
-  readonly used: number;
-  readonly perMs: number;
-  readonly currency?: string;
-  /** Wall clock; absent while there is room. */
-  readonly noRoomUntilMs?: number;
-};
-
-/** `4.99 of 5.00 EUR used in 30 d; there is room again on Tuesday about 14:00 UTC`; undefined while there is room. */
-export function usedUpWords(standing: Standing | undefined, nowMs: number): string | undefined {
-  if (standing?.noRoomUntilMs === undefined) return undefined;
-  return `${usedWords(standing)}; there is room again ${moment(standing.noRoomUntilMs, nowMs)}`;
-}
-
-function usedWords({ limit, used, perMs, currency }: Standing): string {
-  const [taken, most] = [used, limit].map((amount) => amountText(amount, currency));
-  return `${taken} of ${most} ${currency ?? "requests"} used in ${humanDuration(perMs)}`;
-}
-
-/** Cents, and of less than one what matters of it; whole requests where it has no currency. */
-export function amountText(amount: number, currency: string | undefined): string {
-  if (currency === undefined) return inThousands(Math.round(amount));
-  return amount === 0 || amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
-}
-
-function sentenceOf(
+/** `otherwise`: where no end is in sight, or none is ahead. */
+export function endSentence(
   burns: readonly Burn[],
   nowMs: number,
   otherwise: Readonly<Record<"empty" | "lasts" | "unknown", string>>,
@@ -72,7 +34,8 @@ function sentenceOf(
   return `At the pace of the last ${PACE[worst.window]}, empty ${moment(emptyAtMs, nowMs)}.`;
 }
 
-function moment(atMs: number, nowMs: number): string {
+/** `on Tuesday about 14:00 UTC` */
+export function moment(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < SOON_MS) {
     const aboutMs = Math.round(atMs / (10 * MINUTE_MS)) * 10 * MINUTE_MS;

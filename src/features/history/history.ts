@@ -1,5 +1,9 @@
-import { Evidence, Incidents, unseenAfterMs, type Incident } from "./incidents.ts";
+import { Evidence, Incidents, isUnseen, type Incident } from "./incidents.ts";
+import { HINDSIGHT } from "./own-network.ts";
 import { Tracks } from "./tracks.ts";
+import { SKIPS } from "../../kernel/exchange/outcome.ts";
+import { type Schedule, slotAfter } from "../../kernel/schedule/schedule.ts";
+import { SLOTS_UNTIL_UNKNOWN } from "../../kernel/poll/health.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
@@ -52,24 +56,32 @@ export class History implements Recorder {
   readonly #byHour: RollingCounts;
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
   #skippedSincePoll: Map<string, SkipCount> | undefined;
-  /** Skipped as the upstream asked for it, since a poll told something of it: its state is known by what it said. */
-  #askedSlots = 0;
   readonly upstream: string;
   readonly startedAtMs: number;
   readonly tracks: Tracks;
   /** Whatever features remember of the answers, by their names. */
   remembered: Fields = {};
-  /** Between two slots, by the present config. */
-  longestGapMs: number = Infinity;
+  /** Of the present config; undefined where it is not polled. */
+  schedule: Schedule | undefined;
+  /** The poll that told something of it last counts as a look until then, by the schedules of that time. Wall clock. */
+  knownUntilMs: number;
+  readonly #sinceBootMs: (() => number) | undefined;
+  /** When a poll told something of it last. */
+  #seenBootMs = 0;
 
-  /** `kept` is newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
+  /**
+   * `kept` is newer than what was restored; `sinceMs` is when the health with which it begins was reached. Between two polls
+   * it believes `sinceBootMs`: the wall clock may be set.
+   */
   constructor(
     upstream: string,
     startedAtMs: number,
     restored?: Partial<RestoredUpstream>,
     kept?: Kept,
     sinceMs: number = startedAtMs,
+    sinceBootMs?: () => number,
   ) {
+    this.#sinceBootMs = sinceBootMs;
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents, sinceMs);
@@ -78,6 +90,7 @@ export class History implements Recorder {
     this.#byHour = kept?.byHour ?? new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.upstream = upstream;
     this.startedAtMs = startedAtMs;
+    this.knownUntilMs = restored?.knownUntilMs ?? 0;
     this.tracks = kept?.tracks ?? new Tracks(restored?.values);
   }
 
@@ -86,10 +99,13 @@ export class History implements Recorder {
       case "slot_waiting":
       case "slot_started":
       case "pause_requested":
+      case "refused":
         return;
       case "slots_skipped": {
         const { cause, budget, count } = event;
-        if (cause === "backoff" || cause === "yield") this.#askedSlots += count;
+        const { isAskedFor, keepsHealth } = SKIPS[cause];
+        // Its state is known by what it said.
+        if (isAskedFor && keepsHealth) this.#isKnownFor(count, this.knownUntilMs);
         const key = budget === undefined ? cause : `${cause} ${budget}`;
         const skipped = (this.#skippedSincePoll ??= new Map());
         const before = skipped.get(key)?.count ?? 0;
@@ -182,22 +198,46 @@ export class History implements Recorder {
     this.remembered = { ...this.remembered, [field.name]: content };
   }
 
+  /** Where somebody still looks, the slots of another schedule count from now on: no slot of the former one comes. */
+  reschedule(schedule: Schedule, wallMs: number): void {
+    const isAnother = this.schedule !== undefined && this.schedule.expression !== schedule.expression;
+    this.schedule = schedule;
+    const nowMs = this.#sinceSeen(wallMs);
+    if (!isAnother || nowMs >= this.knownUntilMs) return;
+    this.knownUntilMs = Math.max(this.knownUntilMs, slotAfter(schedule, nowMs, SLOTS_UNTIL_UNKNOWN));
+  }
+
   #polled(poll: Poll): void {
-    const afterMs = unseenAfterMs(this.longestGapMs, this.#askedSlots);
-    if (poll.outcome.kind !== "ours") this.#askedSlots = 0;
+    const isFirst = this.#incidents.seenAtMs === undefined;
+    const wasUnseen = !isFirst && isUnseen(this.knownUntilMs, this.#sinceSeen(poll.endedAtMs));
+    if (poll.outcome.kind !== "ours") {
+      this.#isKnownFor(SLOTS_UNTIL_UNKNOWN, poll.endedAtMs);
+      this.#seenBootMs = this.#sinceBootMs?.() ?? poll.endedAtMs;
+    }
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, afterMs);
+    const unseen = this.#incidents.polled(poll.outcome, poll.endedAtMs, wasUnseen);
     if (unseen !== undefined) this.evidence.endUnseen(unseen);
     this.evidence.polled(status);
+  }
+
+  /** Now, as if the wall clock had not been set since a poll told something last. */
+  #sinceSeen(wallMs: number): number {
+    const { seenAtMs } = this.#incidents;
+    if (seenAtMs === undefined) return wallMs;
+    return seenAtMs + (this.#sinceBootMs?.() ?? wallMs) - this.#seenBootMs;
+  }
+
+  #isKnownFor(slots: number, fromMs: number): void {
+    this.knownUntilMs = this.schedule === undefined ? Infinity : slotAfter(this.schedule, fromMs, slots);
   }
 
   #judged(poll: Poll, watchedMs: number): void {
     const { id, outcome, endedAtMs } = poll;
     const { kind, reason } = outcome;
-    this.#incidents.judged(outcome, endedAtMs);
+    this.#incidents.judged(outcome, endedAtMs, HINDSIGHT.of(poll.said));
     this.#byMinute.add(poll, watchedMs);
     this.#byHour.add(poll, watchedMs);
     if (reason === "offline") {

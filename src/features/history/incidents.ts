@@ -1,12 +1,19 @@
-import {
-  HEALTH_STATES,
-  type HealthChange,
-  type HealthState,
-  SLOTS_UNTIL_UNKNOWN,
-} from "../../kernel/poll/health.ts";
+import { HEALTH_STATES, type HealthChange, type HealthState } from "../../kernel/poll/health.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
+import { type Outcome, REASON_NAMES } from "../../kernel/exchange/reasons.ts";
+import type { Hindsight } from "./own-network.ts";
 import { type Left, type Note, type NoteKind, notesOf } from "../../kernel/text/notes.ts";
-import { count, flag, number, objectOf, oneOf, optional, type Row, text } from "../../kernel/text/rows.ts";
+import {
+  count,
+  flag,
+  number,
+  numbersOf,
+  objectOf,
+  oneOf,
+  optional,
+  type Row,
+  text,
+} from "../../kernel/text/rows.ts";
 import { HOUR_MS } from "../../kernel/time/duration.ts";
 import type { PollStatus } from "./kept-poll.ts";
 
@@ -24,6 +31,24 @@ export type Incident = {
   readonly isUnwatched?: true;
   /** How many polls belong to it. */
   readonly polls: number;
+  /** How many of them for each reason, where there were several. */
+  readonly reasons?: Reasons | undefined;
+  /** An upstream on another host that answered after this one had failed on the way. */
+  readonly answeredBy?: string | undefined;
+};
+
+/** How many polls had each. */
+export type Reasons = Readonly<Record<string, number>>;
+
+export function reasonsOf(incident: Pick<Incident, "reason" | "polls" | "reasons">): Reasons {
+  return incident.reasons ?? { [incident.reason]: incident.polls };
+}
+
+/** Of the polls that led to a state. */
+export const OUTCOME_OF: Readonly<Partial<Record<HealthState, Outcome>>> = {
+  down: "failed",
+  throttled: "throttled",
+  unauthorized: "rejected",
 };
 
 /** The worst is last. Other states are no incident. */
@@ -36,19 +61,16 @@ const PAUSED_MS = HOUR_MS;
 export function seenUntil(
   incidents: readonly Incident[],
   lastPollAtMs: number | undefined,
-  nowMs: number,
-  longestGapMs: number,
 ): readonly Incident[] {
   const [newest, ...older] = incidents;
   if (newest === undefined || newest.endedAtMs !== undefined) return incidents;
   const seenAtMs = Math.max(newest.startedAtMs, lastPollAtMs ?? 0);
-  if (nowMs - seenAtMs <= unseenAfterMs(longestGapMs)) return incidents;
   return [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older];
 }
 
-/** After so long without a poll, nobody has looked: but for as many slots as the upstream itself asked us to skip. */
-export function unseenAfterMs(longestGapMs: number, askedSlots = 0): number {
-  return (SLOTS_UNTIL_UNKNOWN + askedSlots) * longestGapMs + PAUSED_MS;
+/** For so long that nobody has looked. */
+export function isUnseen(knownUntilMs: number, nowMs: number): boolean {
+  return nowMs >= knownUntilMs + PAUSED_MS;
 }
 
 /** How an earlier process saw an upstream last. Wall clock. */
@@ -60,7 +82,7 @@ export type SeenBefore = {
   /** If nobody has polled it by then, its state is not known any more. */
   readonly knownUntilMs: number;
   /** The one that is open. */
-  readonly incident?: Pick<Incident, "state" | "reason" | "startedAtMs" | "polls"> | undefined;
+  readonly incident?: Omit<Incident, "upstream" | "endedAtMs" | "isUnwatched"> | undefined;
 };
 
 /** By upstream. Only a register has them: the state file has its polls and incidents. */
@@ -93,24 +115,33 @@ function seenBeforeIn(row: Row): SeenBefore {
           reason: incident.get("reason", text),
           startedAtMs: incident.get("startedAtMs", number),
           polls: incident.get("polls", count),
+          ...whyIn(incident),
         })),
       ),
     ),
   };
 }
 
+/** Of an incident that was kept. */
+export function whyIn(row: Row): Pick<Incident, "reasons" | "answeredBy"> {
+  const reasons = row.get("reasons", optional(numbersOf(REASON_NAMES)));
+  return { reasons, answeredBy: row.get("answeredBy", optional(text)) };
+}
+
 /** Undefined where what is left of that process does not tell: its last poll has failed, and nobody has confirmed it. */
-export function seenLast(
-  {
-    polls,
-    incidents: [newest],
-  }: { readonly polls: readonly PollStatus[]; readonly incidents: readonly Incident[] },
-  longestGapMs: number,
-): SeenBefore | undefined {
+export function seenLast({
+  polls,
+  incidents: [newest],
+  knownUntilMs = 0,
+}: {
+  readonly polls: readonly PollStatus[];
+  readonly incidents: readonly Incident[];
+  readonly knownUntilMs?: number | undefined;
+}): SeenBefore | undefined {
   const last = polls.at(-1);
   const open = newest?.endedAtMs === undefined ? newest : undefined;
   if (last === undefined || (last.outcome === "ok") !== (open === undefined)) return undefined;
-  const known = { lastPollAtMs: last.atMs, knownUntilMs: last.atMs + SLOTS_UNTIL_UNKNOWN * longestGapMs };
+  const known = { lastPollAtMs: last.atMs, knownUntilMs };
   if (open === undefined)
     return { ...known, state: last.degraded ? "degraded" : "up", isUp: true, sinceMs: undefined };
   const isUp = open.state === "down" ? false : undefined;
@@ -135,10 +166,12 @@ export function seenElsewhere(
 
 type StartedAt = Pick<Incident, "startedAtMs">;
 
-type Open = StartedAt & {
+/** Its polls since the last ok. */
+type Failing = StartedAt & { reasons: Reasons; answeredBy?: string | undefined };
+
+type Open = Failing & {
   state: HealthState;
   reason: string;
-  polls: number;
   /** When the bad state was confirmed. */
   readonly confirmedAtMs: number;
 };
@@ -152,11 +185,11 @@ export class Incidents {
   /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
   /** The failed polls since the last ok, while no incident is open. */
-  #failing: { readonly sinceMs: number; polls: number } | undefined;
+  #failing: Failing | undefined;
   #isUnwatched = false;
   #isUnknown = false;
   /** When a poll told something of the upstream last. */
-  #seenAtMs: number | undefined;
+  seenAtMs: number | undefined;
   /** When the health last changed. Of a bad one, also after a restart, with its first failure. */
   sinceMs: number;
 
@@ -168,37 +201,37 @@ export class Incidents {
     this.#open =
       newest === undefined || newest.endedAtMs !== undefined
         ? undefined
-        : { ...newest, confirmedAtMs: newest.startedAtMs };
+        : { ...newest, reasons: reasonsOf(newest), confirmedAtMs: newest.startedAtMs };
     this.#ended = restored
       .filter((incident) => incident.endedAtMs !== undefined)
       .slice(0, INCIDENTS_KEPT)
       .reverse();
   }
 
-  /** Returns the incident that is over by then, where nobody looked for longer than `afterMs`. */
-  polled(outcome: PollOutcome, endedAtMs: number, afterMs: number = Infinity): StartedAt | undefined {
+  /** `isUnseen`: nobody looked for long before. Returns the incident that is over by then. */
+  polled(outcome: PollOutcome, endedAtMs: number, isUnseen = false): StartedAt | undefined {
     const { kind, reason } = outcome;
-    const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, afterMs);
+    const former = kind === "ours" ? undefined : this.#endUnseen(endedAtMs, isUnseen);
     if (kind !== "ok") this.#lastReason = reason;
     if (kind === "ok") this.#failing = undefined;
     else if (former !== undefined && !this.#isUnknown) this.#beginAgain(endedAtMs, outcome, former);
-    else if (this.#open !== undefined) this.#open.polls += 1;
-    else if (kind !== "ours") (this.#failing ??= { sinceMs: endedAtMs, polls: 0 }).polls += 1;
+    else if (this.#open !== undefined) add(this.#open, reason);
+    else if (kind !== "ours") add((this.#failing ??= { startedAtMs: endedAtMs, reasons: {} }), reason);
     return former;
   }
 
   /** In the place of another one, without a change of health but to throttled, which needs no confirmation. */
   #beginAgain(atMs: number, { kind, reason }: PollOutcome, former: Open): void {
     const state = kind === "throttled" ? kind : former.state;
-    this.#open = { state, reason, startedAtMs: atMs, confirmedAtMs: atMs, polls: 1 };
+    this.#open = { state, reason, startedAtMs: atMs, confirmedAtMs: atMs, reasons: { [reason]: 1 } };
     this.sinceMs = atMs;
   }
 
-  /** Where nobody looked for longer than this, what failed before may have been over meanwhile. Returns what was open. */
-  #endUnseen(nowMs: number, afterMs: number): Open | undefined {
-    const seenAtMs = this.#seenAtMs ?? nowMs;
-    this.#seenAtMs = nowMs;
-    if (nowMs - seenAtMs <= afterMs) return undefined;
+  /** Where nobody looked, what failed before may have been over meanwhile. Returns what was open. */
+  #endUnseen(nowMs: number, isUnseen: boolean): Open | undefined {
+    const seenAtMs = this.seenAtMs ?? nowMs;
+    this.seenAtMs = nowMs;
+    if (!isUnseen) return undefined;
     const open = this.#open;
     this.#open = undefined;
     this.#failing = undefined;
@@ -207,16 +240,25 @@ export class Incidents {
   }
 
   /** What was ours makes an incident that it led to ours; one that began before is theirs. */
-  judged(outcome: PollOutcome, endedAtMs: number): void {
+  judged(outcome: PollOutcome, endedAtMs: number, { answeredBy, seemed }: Hindsight = {}): void {
     const { kind, reason } = outcome;
     const open = this.#open;
+    const failing = open ?? this.#failing;
+    if (failing !== undefined && endedAtMs >= failing.startedAtMs) {
+      failing.answeredBy = answeredBy ?? failing.answeredBy;
+      if (seemed !== undefined && (failing.reasons[seemed] ?? 0) > 0) {
+        add(failing, seemed, -1);
+        add(failing, reason);
+      }
+    }
     if (reason === "offline") {
       this.#lastReason = reason;
       this.#failing = undefined;
       if (open !== undefined && open.confirmedAtMs >= endedAtMs) open.reason = reason;
     } else if (open?.reason === "offline" && kind !== "ok" && kind !== "ours") {
       // We are online again, and it still fails.
-      this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
+      add(open, reason, -1);
+      this.#end(open, endedAtMs);
       this.#beginAgain(endedAtMs, outcome, open);
     }
   }
@@ -229,11 +271,11 @@ export class Incidents {
     // What failed before nobody looked may have been over meanwhile.
     if (to === "unknown") this.#failing = undefined;
     if (severity >= 0) {
-      const { sinceMs = atMs, polls = 1 } = this.#failing ?? {};
+      const reason = this.#lastReason;
+      const failing = this.#failing ?? { startedAtMs: atMs, reasons: { [reason]: 1 } };
       this.#failing = undefined;
       const isNew = this.#open === undefined;
-      const reason = this.#lastReason;
-      this.#open ??= { state: to, reason, startedAtMs: sinceMs, confirmedAtMs: atMs, polls };
+      this.#open ??= { ...failing, state: to, reason, confirmedAtMs: atMs };
       if (this.#open.state === to && (isNew || from === "unknown")) this.sinceMs = this.#open.startedAtMs;
       if (severity > SEVERITY.indexOf(this.#open.state) && reason !== "offline") {
         this.#open.state = to;
@@ -268,9 +310,17 @@ export class Incidents {
     return this.#open === undefined ? ended : [this.#shown(this.#open), ...ended];
   }
 
-  #shown({ state, reason, startedAtMs, polls }: Open): Incident {
-    return { upstream: this.#upstream, state, reason, startedAtMs, endedAtMs: undefined, polls };
+  #shown({ state, reason, startedAtMs, reasons, answeredBy }: Open): Incident {
+    const polls = Object.values(reasons).reduce((sum, each) => sum + each, 0);
+    const why = { reasons: reasons[reason] === polls ? undefined : reasons, answeredBy };
+    return { upstream: this.#upstream, state, reason, startedAtMs, endedAtMs: undefined, polls, ...why };
   }
+}
+
+/** What was shown before stays as it was. */
+function add(failing: Failing, reason: string, polls = 1): void {
+  const { [reason]: before = 0, ...others } = failing.reasons;
+  failing.reasons = before + polls === 0 ? others : { ...failing.reasons, [reason]: before + polls };
 }
 
 /** The first ones confirm an incident. Of the rest the newest shows that it lasted. */

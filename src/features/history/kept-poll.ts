@@ -1,12 +1,15 @@
 /** What is kept of a poll takes a bounded number of bytes, however much the answer said. */
 
-import { KEPT_DETAIL_BYTES, KEPT_POLL_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { KeptHeader, PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
 import type { SkipCause } from "../../kernel/exchange/outcome.ts";
 import type { Outcome } from "../../kernel/exchange/reasons.ts";
 import type { Poll, SlotOrigin } from "../../kernel/poll/poll.ts";
 import { ownCopy } from "../../kernel/text/own-copy.ts";
 import { capText } from "../../kernel/text/escape.ts";
+
+/** What others wrote in one failed poll that is kept: in memory, on the page, and in the state file. */
+export const KEPT_POLL_BYTES = 400;
+const KEPT_DETAIL_BYTES = 280;
 
 /** Of an upstream, in memory. Where there are so many, there may have been more: nobody is told that these were all. */
 export const POLLS_KEPT = 60;

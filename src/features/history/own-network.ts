@@ -1,26 +1,44 @@
+import type { Upstream } from "../../kernel/config/config.ts";
 import { outcomeOf } from "../../kernel/exchange/outcome.ts";
-import { ON_THE_WAY, rowOf } from "../../kernel/exchange/reasons.ts";
+import { ON_THE_WAY, type Reason, rowOf } from "../../kernel/exchange/reasons.ts";
+import { field, type Field } from "../../kernel/text/field.ts";
 import type { Poll } from "../../kernel/poll/poll.ts";
+import { slotsOf } from "../../kernel/schedule/schedule.ts";
+import type { Slots } from "../../kernel/schedule/slots.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 
 const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;
 const POLL_WITHIN_MS = 30_000;
+/** A large answer waits for its judge: failures that ended after it may be known before. */
+const JUDGED_WITHIN_MS = MINUTE_MS;
 
-type WatchedUpstream = {
-  readonly name: string;
-  readonly url: string;
-  readonly schedule: { readonly longestGapMs: number };
-};
+type WatchedUpstream = Pick<Upstream, "name" | "url" | "schedule">;
 
 type Watched = {
+  readonly name: string;
   host: string;
-  periodMs: number;
+  /** Of a calendar, nights and weekends are no gap that a poll is waited for: its slots tell when one is due. */
+  slots: Slots;
   readonly sinceMs: number;
   /** Undefined until the first poll of this process: what is restored may be hours old. */
   newest: { readonly isAnswer: boolean; readonly atMs: number } | undefined;
   lastAnswerMs: number | undefined;
+  /** The second slot after that, once it was asked for: a calendar takes long to find it. */
+  missedMs: number | undefined;
 };
+
+/** What the others showed of a failure on the way, once it is judged. */
+export type Hindsight = {
+  /** One on another host answered after it. */
+  readonly answeredBy?: string;
+  /** We were offline: it seemed to be this. */
+  readonly seemed?: Reason;
+};
+
+export const HINDSIGHT: Field<Hindsight> = field("hindsight");
+
+type Answer = Pick<Watched, "name" | "host"> & { readonly atMs: number };
 
 type Suspect = { readonly poll: Poll; readonly judged: (poll: Poll) => void };
 
@@ -33,6 +51,7 @@ export class OwnNetwork {
   /** Failures in the network since the last answer of any upstream, the oldest first: ours or theirs, nobody knows yet. */
   readonly #suspects = new Map<Watched, Suspect[]>();
   #isOffline = false;
+  #offlineSinceMs = Number.NEGATIVE_INFINITY;
   /** When it ended last. */
   #offlineUntilMs = Number.NEGATIVE_INFINITY;
   #lastAnswered: Watched | undefined;
@@ -42,11 +61,13 @@ export class OwnNetwork {
   watch({ name, url, schedule }: WatchedUpstream, nowMs: number): void {
     this.#knownToHaveSeveralHosts = undefined;
     this.#watched.set(name, {
+      name,
       host: hostOf(url),
-      periodMs: schedule.longestGapMs,
+      slots: slotsOf(schedule),
       sinceMs: nowMs,
       newest: undefined,
       lastAnswerMs: undefined,
+      missedMs: undefined,
     });
   }
 
@@ -58,7 +79,8 @@ export class OwnNetwork {
       const watched = this.#watched.get(name);
       if (watched === undefined) continue;
       watched.host = hostOf(url);
-      watched.periodMs = schedule.longestGapMs;
+      watched.slots = slotsOf(schedule);
+      watched.missedMs = undefined;
       kept.add(name);
     }
     for (const [name, watched] of this.#watched) {
@@ -90,8 +112,9 @@ export class OwnNetwork {
    */
   settle(nowMs: number): void {
     const hosts = new Set<string>();
-    for (const { host, newest, sinceMs, periodMs } of this.#watched.values()) {
-      const endsInMs = (newest?.atMs ?? sinceMs) + periodMs + POLL_WITHIN_MS - nowMs;
+    for (const { host, newest, sinceMs, slots } of this.#watched.values()) {
+      if (hosts.size > 1) break;
+      const endsInMs = slots.next(newest?.atMs ?? sinceMs) + POLL_WITHIN_MS - nowMs;
       if (endsInMs >= 0 && endsInMs < RECENT_MS) hosts.add(host);
     }
     for (const [watched, suspects] of this.#suspects) {
@@ -129,9 +152,11 @@ export class OwnNetwork {
   #answered(watched: Watched, atMs: number): void {
     watched.newest = { isAnswer: true, atMs };
     watched.lastAnswerMs = atMs;
+    watched.missedMs = undefined;
     this.#lastAnswered = watched;
-    for (const suspected of this.#suspects.keys()) this.#tell(suspected);
-    if (this.#isOffline) this.#offlineUntilMs = atMs;
+    for (const suspected of this.#suspects.keys()) this.#tell(suspected, undefined, { ...watched, atMs });
+    if (!this.#isOffline || isBefore(atMs, this.#offlineSinceMs)) return;
+    this.#offlineUntilMs = atMs;
     this.#isOffline = false;
   }
 
@@ -139,12 +164,13 @@ export class OwnNetwork {
     const { sentAtMs, endedAtMs } = suspect.poll;
     watched.newest = { isAnswer: false, atMs: endedAtMs };
     const wasSentOffline = sentAtMs < this.#offlineUntilMs && endedAtMs >= this.#offlineUntilMs;
-    if (this.#isOffline || wasSentOffline) return suspect.judged(asOurs(suspect.poll));
+    if (this.#isOffline || wasSentOffline) return judgedOurs(suspect);
     const own = this.#suspects.get(watched) ?? [];
     this.#suspects.set(watched, own);
     own.push(suspect);
     this.#isOffline = this.#isOfflineAt(endedAtMs);
     if (this.#isOffline) {
+      this.#offlineSinceMs = endedAtMs;
       for (const suspected of this.#suspects.keys()) this.#tell(suspected, endedAtMs);
     } else if (!this.#hasSeveralHosts) {
       this.#tell(watched);
@@ -152,12 +178,19 @@ export class OwnNetwork {
   }
 
   /** Its failures were ours where they are of the time before we were found offline, and otherwise what they look like. */
-  #tell(watched: Watched, offlineAtMs?: number): void {
+  #tell(watched: Watched, offlineAtMs?: number, answer?: Answer): void {
     const suspects = this.#suspects.get(watched) ?? [];
-    this.#suspects.delete(watched);
-    for (const { poll, judged } of suspects) {
-      const isOurs = offlineAtMs !== undefined && isRecent(watched, poll.endedAtMs, offlineAtMs);
-      judged(isOurs ? asOurs(poll) : poll);
+    const later = suspects.filter(
+      ({ poll }) => answer !== undefined && isBefore(answer.atMs, poll.endedAtMs),
+    );
+    if (later.length === 0) this.#suspects.delete(watched);
+    else this.#suspects.set(watched, later);
+    for (const suspect of suspects) {
+      if (later.includes(suspect)) continue;
+      const { poll, judged } = suspect;
+      if (offlineAtMs !== undefined && isRecent(watched, poll.endedAtMs, offlineAtMs)) judgedOurs(suspect);
+      else if (answer === undefined || answer.host === watched.host) judged(poll);
+      else judged(withHindsight(poll, { answeredBy: answer.name }));
     }
   }
 
@@ -192,26 +225,39 @@ export class OwnNetwork {
   }
 }
 
-function asOurs(poll: Poll): Poll {
-  return { ...poll, outcome: outcomeOf("offline") };
+/** Where it is long before, the wall clock was set back. */
+function isBefore(atMs: number, otherMs: number): boolean {
+  return atMs < otherMs && otherMs - atMs < JUDGED_WITHIN_MS;
+}
+
+function judgedOurs({ poll, judged }: Suspect): void {
+  const { kind, reason } = poll.outcome;
+  const told = kind === "ok" ? poll : withHindsight(poll, { seemed: reason });
+  judged({ ...told, outcome: outcomeOf("offline") });
+}
+
+function withHindsight(poll: Poll, hindsight: Hindsight): Poll {
+  return { ...poll, said: { ...poll.said, [HINDSIGHT.name]: hindsight } };
 }
 
 /** It answered, and need not have been polled again since; or it is new, and was not polled yet. */
-function mayBeReached({ newest, sinceMs, periodMs }: Watched, nowMs: number): boolean {
+function mayBeReached({ newest, sinceMs, slots }: Watched, nowMs: number): boolean {
   if (newest !== undefined && !newest.isAnswer) return false;
   const fromMs = newest?.atMs ?? sinceMs;
-  return nowMs - fromMs < Math.min(periodMs, LONGEST_AWAITED_MS) + POLL_WITHIN_MS;
+  return nowMs - fromMs < Math.min(slots.usualGapMs, LONGEST_AWAITED_MS) + POLL_WITHIN_MS;
 }
 
 /** Its newest poll failed, and it answered until about the last answer of any. One that is down for longer tells nothing. */
 function isUnreachable(watched: Watched, lastAnswerMs: number, nowMs: number): boolean {
-  const { newest, periodMs } = watched;
+  const { newest, slots, lastAnswerMs: ownAnswerMs } = watched;
   if (newest === undefined || newest.isAnswer || !isRecent(watched, newest.atMs, nowMs)) return false;
-  return (watched.lastAnswerMs ?? lastAnswerMs) + 2 * periodMs + POLL_WITHIN_MS >= lastAnswerMs;
+  if (ownAnswerMs === undefined) return true;
+  watched.missedMs ??= slots.next(slots.next(ownAnswerMs));
+  return watched.missedMs + POLL_WITHIN_MS >= lastAnswerMs;
 }
 
-function isRecent({ periodMs }: Watched, atMs: number, nowMs: number): boolean {
-  return nowMs - atMs < Math.max(RECENT_MS, 2 * periodMs);
+function isRecent({ slots }: Watched, atMs: number, nowMs: number): boolean {
+  return nowMs - atMs < Math.max(RECENT_MS, 2 * slots.usualGapMs);
 }
 
 export function hostOf(url: string): string {

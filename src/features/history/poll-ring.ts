@@ -1,5 +1,5 @@
 /**
- * The last polls of one upstream, as plain numbers and shared words: sixty take 15 kB instead of 23. Words are ours:
+ * The last polls of one upstream, as plain numbers and shared words: sixty take 6 kB, and 23 as objects. Words are ours:
  * what an answer said is kept with the failures.
  */
 

@@ -18,6 +18,8 @@ export type SavedPoll = {
   readonly withinObjective: boolean;
   readonly watchedMs: number;
   readonly status: PollStatus;
+  /** If nobody polls it by then, its state is not known any more. Wall clock. */
+  readonly knownUntilMs?: number | undefined;
   readonly tally?: Tally | undefined;
 };
 
@@ -33,11 +35,14 @@ export type RestoredUpstream = {
   readonly minutes: readonly CountedBucket[];
   readonly hours: readonly CountedBucket[];
   readonly values: readonly SavedValue[];
+  /** Of its newest poll. */
+  readonly knownUntilMs?: number | undefined;
 };
 
 /** What the recorder of the state file reads after each event. */
 export type SavedHistory = {
   readonly newestIncident: Incident | undefined;
+  readonly knownUntilMs: number;
   readonly evidence: { of(incident: Incident): readonly PollStatus[] };
   readonly tracks: Pick<Tracks, "onTracked">;
 };
@@ -60,7 +65,7 @@ export interface StateStore extends NoteHome {
   restored(upstream: string): RestoredUpstream | undefined;
   /** Those that are not restored yet, and had an incident when they were seen last. */
   readonly inAnIncident: readonly string[];
-  /** What earlier processes left. */
+  /** Earlier processes left these. */
   readonly notes: readonly Note[];
   /** They are not all that there was. */
   readonly isLoss: boolean;

@@ -142,14 +142,14 @@ function lowOf(
   };
   const low = lowest(0);
   const isFalling = low !== undefined && newest !== undefined && low.value <= newest.value;
-  return isFalling ? lowest((perSecond * SURELY_GOES_ON) / 1_000) : low;
+  return isFalling ? lowest((perSecond * LEAST_PART_OF_PACE) / 1_000) : low;
 }
 
 /**
  * Of what was spent in the last hour, so much surely goes on: a server that has not answered for a while still knows
  * better than one that lags by more than that. If less is spent now, what is told is up to 45 minutes old.
  */
-const SURELY_GOES_ON = 0.75;
+const LEAST_PART_OF_PACE = 0.75;
 
 /**
  * Lower values that the last three no longer tell, and that nothing higher came before, were refilled since; one stretch of

@@ -1,5 +1,4 @@
 import { pino } from "pino";
-import { LOG_BYTES_A_MINUTE } from "../../kernel/exchange/bounds.ts";
 import { requestIdsIn } from "../../kernel/exchange/kept-headers.ts";
 import type { LogLevel } from "./config.ts";
 import type { Log } from "../../kernel/text/log.ts";
@@ -11,6 +10,9 @@ import { oneLine } from "../../kernel/text/escape.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { formatDuration, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { StdoutLines } from "./stdout.ts";
+
+/** For each upstream, at `info` and above. What is left out is counted. */
+export const LOG_BYTES_A_MINUTE = 10_000;
 
 const LONGEST_DETAIL = 500;
 /** While yielding, one slot in four is used: fewer starts in a row than this do not end skipping. */
@@ -102,6 +104,12 @@ export class LogRecorder implements Recorder {
         return this.#polled(event.poll);
       case "pause_requested":
         return this.#pauseRequested(event);
+      case "refused":
+        return this.#write(
+          "info",
+          { budget: event.budgets.join(", "), because: event.because },
+          "upstream refused a poll for a limit",
+        );
       case "judged":
         return this.#judged(event.poll);
       case "health_changed":

@@ -1,8 +1,9 @@
 import { systemClock } from "../../platform/clock.ts";
 import { NameResolver } from "../../transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../transport/secrets/known-keys.ts";
-import { dryRequest, pageUrlOf, send } from "./notify.ts";
+import { dryRequest, send } from "./notify.ts";
 import type { Message } from "./plan/message.ts";
+import type { Config } from "../../kernel/config/config.ts";
 import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
 export type NotifyOptions = CommandIo & {
@@ -11,23 +12,31 @@ export type NotifyOptions = CommandIo & {
   /** Prints the requests, and sends none. */
   readonly isDry: boolean;
   readonly wallNowMs: number;
+  readonly pageUrlOf: (config: Config) => string | undefined;
+  readonly userAgent: string;
 };
 
 /** Sends a sample to the receivers of the config, and says what came back. Returns the exit code. */
 export async function notify(options: NotifyOptions): Promise<number> {
-  const { name, isDry, wallNowMs, environment, out, err } = options;
+  const { name, isDry, wallNowMs, environment, userAgent, out, err } = options;
   const loaded = await loadOrRefuse(options, isDry ? "structure" : "everything");
   if (loaded === undefined) return 1;
   const { notify: all = [], denyAddresses } = loaded.config;
-  const pageUrl = pageUrlOf(loaded.config);
+  const pageUrl = options.pageUrlOf(loaded.config);
   const receivers = all.filter((receiver) => name === undefined || receiver.name === name);
   if (receivers.length === 0) {
-    err(name === undefined ? "the config has no notify\n" : `notify has no receiver "${name}"\n`);
+    const known = all.map((receiver) => receiver.name).join(", ");
+    err(
+      all.length === 0
+        ? "the config has no notify\n"
+        : `notify has no receiver "${name}": there are ${known}\n`,
+    );
     return 1;
   }
   const clock = systemClock;
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const parts = { clock, environment, keys: new KnownKeys([]), names: new NameResolver({ clock }), log };
+  const names = new NameResolver({ clock });
+  const parts = { clock, environment, keys: new KnownKeys([]), names, userAgent, log };
   let code = 0;
   for (const receiver of receivers) {
     for (const message of samples(wallNowMs, pageUrl)) {

@@ -86,6 +86,7 @@ const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
     named(ruled(receiver, fitsItsKind), { after: "afterMs", group_wait: "groupWaitMs", remind: "remindMs" }),
     MOST_RECEIVERS,
     "receivers",
+    ", such as - { name: team, kind: slack, url: { env: SLACK_URL } }",
   ),
   namesOfTheirOwn,
 ).describe("Who is told when an upstream goes down, comes up again, and what else goes wrong.");
@@ -123,3 +124,5 @@ export const NOTIFY: Section = {
   shape: { notify: notifySchema.optional() },
   warnings: warningsOf,
 };
+
+export const receiversOf = ({ notify = [] }: Config): readonly Receiver[] => notify;

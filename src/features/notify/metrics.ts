@@ -4,9 +4,8 @@ import type { Delivery } from "./receivers/answer.ts";
 export type ReceiverSnapshot = {
   readonly name: string;
   readonly counts: Readonly<Record<Delivery["kind"], number>>;
-  /** What it is to be told is due since then. Wall clock; undefined while nothing is. */
-  readonly oldestDueMs: number | undefined;
-  readonly nowMs: number;
+  /** What it did not get should have been sent then. Wall clock; undefined while there is nothing. */
+  readonly sendMs: number | undefined;
 };
 
 declare module "../../kernel/metrics/snapshot.ts" {
@@ -25,10 +24,10 @@ export const NOTIFY_METRICS: Metrics = {
       },
     ),
     pacewatch_notifications_oldest_pending_seconds: gauge(
-      "Age of the oldest message that a receiver did not get yet, group_wait included; 0 while there is none.",
-      ({ notifier }, add) => {
-        for (const { name: receiver, oldestDueMs, nowMs } of notifier?.snapshots ?? [])
-          add(oldestDueMs === undefined ? 0 : Math.max(0, (nowMs - oldestDueMs) / 1000), { receiver });
+      "For how long a receiver should have had a message that it did not get yet; 0 while there is none.",
+      ({ notifier, nowMs }, add) => {
+        for (const { name: receiver, sendMs } of notifier?.snapshots ?? [])
+          add(sendMs === undefined ? 0 : Math.max(0, (nowMs - sendMs) / 1000), { receiver });
       },
     ),
   },

@@ -1,22 +1,21 @@
-import type { Receiver } from "./receiver.ts";
+import type { Config } from "../../kernel/config/config.ts";
 import type { ReceiverSnapshot } from "./metrics.ts";
-import type { Condition } from "./plan/alert.ts";
+import type { FiringAlert } from "./plan/alert.ts";
 import { KnownAlerts } from "./plan/known-alerts.ts";
-import type { Scene } from "./plan/plan.ts";
+import type { Outlook } from "./plan/outlook.ts";
 import { receiverNote, type Remembered, toldNote } from "./plan/transitions.ts";
 import type { PollEvent, Recorder } from "../../kernel/poll/ports.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import { keepNewest } from "../../platform/remembered.ts";
 import { DAY_MS, SECOND_MS } from "../../kernel/time/duration.ts";
-import { Outbox, type Outlook, type OutboxParts } from "./outbox.ts";
+import { Outbox, type OutboxParts } from "./outbox.ts";
 import type { Incident } from "../history/incidents.ts";
 
 /** What it asks of the rest of the process. */
-export type NotifierView = Omit<Outlook, "scene"> & {
-  readonly upstream: Scene["upstream"];
+export type NotifierView = Omit<Outlook, "nowMs" | "alerts"> & {
   /** The newest first. */
   incidentsOf(upstream: string): readonly Incident[];
-  conditions(): readonly Condition[];
+  firing(): readonly FiringAlert[];
 };
 
 export type NotifierParts = Omit<OutboxParts, "onFree"> & {
@@ -33,6 +32,8 @@ const MOST_KEPT = 100;
 
 /** Sees the alerts, and lets each receiver be told of them. */
 export class Notifier {
+  /** Its metrics are read from this. */
+  readonly running: { readonly notifier: Notifier } = { notifier: this };
   readonly #parts: NotifierParts;
   readonly #outboxes = new Map<string, Outbox>();
   /** Also of receivers that have left the config: one that comes back goes on with what it was told. */
@@ -44,15 +45,17 @@ export class Notifier {
   #wake = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(receivers: readonly Receiver[], parts: NotifierParts) {
+  constructor(config: Pick<Config, "notify">, parts: NotifierParts) {
     this.#parts = parts;
     this.#forgottenAtMs = parts.clock.now();
-    this.#alerts = new KnownAlerts(parts.before.notified);
-    this.change(receivers);
+    this.#alerts = new KnownAlerts(parts.before.notified, (id) =>
+      this.#outboxes.values().some(({ notified }) => notified.get(id)?.state === "notified"),
+    );
+    this.changed(config);
   }
 
   /** A receiver that stays keeps what it was told. */
-  change(receivers: readonly Receiver[]): void {
+  changed({ notify: receivers = [] }: Pick<Config, "notify">): void {
     const { before, keep, clock } = this.#parts;
     this.#outboxes.clear();
     for (const receiver of receivers) {
@@ -76,13 +79,7 @@ export class Notifier {
   }
 
   get snapshots(): readonly ReceiverSnapshot[] {
-    const nowMs = this.#parts.clock.wallNow();
-    return [...this.#outboxes].map(([name, { counts, oldestDueMs }]) => ({
-      name,
-      counts,
-      oldestDueMs,
-      nowMs,
-    }));
+    return [...this.#outboxes].map(([name, { counts, sendMs }]) => ({ name, counts, sendMs }));
   }
 
   /** All that the state file must hold of it. */
@@ -132,21 +129,20 @@ export class Notifier {
 
   #look(): number {
     const view = this.#parts.view();
-    this.#see(view);
-    const scene = { alerts: this.#alerts.all, upstream: view.upstream };
-    const waits = [...this.#outboxes.values()].map((outbox) => outbox.look({ ...view, scene }));
-    return Math.min(Infinity, ...waits);
+    const nowMs = this.#parts.clock.wallNow();
+    this.#see(view, nowMs);
+    const outlook = { ...view, nowMs, alerts: this.#alerts.all };
+    return Math.min(Infinity, ...[...this.#outboxes.values()].map((outbox) => outbox.look(outlook)));
   }
 
-  #see(view: NotifierView): void {
-    const { clock } = this.#parts;
-    const nowMs = clock.wallNow();
+  #see(view: NotifierView, nowMs: number): void {
     for (const name of this.#changed) {
       const isLeft = view.upstream(name) === undefined;
       this.#alerts.see(name, isLeft ? undefined : view.incidentsOf(name), nowMs);
     }
     this.#changed.clear();
-    this.#alerts.seeConditions(view.conditions(), nowMs);
+    this.#alerts.seeFiring(view.firing(), nowMs);
+    const { clock } = this.#parts;
     if (clock.now() - this.#forgottenAtMs < DAY_MS) return;
     this.#forgottenAtMs = clock.now();
     this.#alerts.forget(nowMs);

@@ -1,24 +1,24 @@
 import { basicIn } from "../../transport/proxy.ts";
 import { ENDS_SOON_MS } from "../history/credit.ts";
-import { type Config, DEFAULT_TLS } from "../../kernel/config/config.ts";
+import { type Config, DEFAULT_TLS, type Upstream } from "../../kernel/config/config.ts";
 import type { Receiver } from "./receiver.ts";
-import { SMALL_BODY_BYTES } from "../../kernel/exchange/bounds.ts";
 import type { History } from "../history/history.ts";
 import { lostAtMs, type StateStore } from "../history/state.ts";
-import type { Condition } from "./plan/alert.ts";
-import type { Remembered } from "./plan/transitions.ts";
-import type { Status } from "../status/status.ts";
+import type { FiringAlert } from "./plan/alert.ts";
+import { rememberedIn } from "./plan/transitions.ts";
+import type { ReloadStatus, Status } from "../status/status.ts";
 import { type Message, wordsOf } from "./plan/message.ts";
-import type { Note } from "../../kernel/text/notes.ts";
+import type { Health } from "../../kernel/poll/health.ts";
+import type { Left, Note } from "../../kernel/text/notes.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { DAY_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { Notifier, type NotifierView } from "./notifier.ts";
 import { type Delivery, deliveryOf } from "./receivers/answer.ts";
 import type { ReceiverRequest } from "./receivers/kind.ts";
 import { KINDS } from "./receivers/kinds.ts";
-import type { AppPolling } from "../../app/polling.ts";
-import { openKey, openTransport, type TransportParts } from "../../app/probes.ts";
-import type { ViewSources } from "../../app/views.ts";
+import { openTransport, type TransportParts } from "../../transport/open.ts";
+import { openKey } from "../../transport/secrets/keys.ts";
+import { SMALL_BODY_BYTES } from "../../kernel/exchange/exchange.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
 
@@ -105,7 +105,8 @@ async function post(
 
 /** What ends a little later than soon goes on, and does not begin. */
 const NEAR_MS = ENDS_SOON_MS + DAY_MS;
-const CONDITIONS_EVERY_MS = MINUTE_MS;
+/** It changes over hours, of thousands of upstreams. */
+const ENDINGS_EVERY_MS = MINUTE_MS;
 const NOT_LEADING: Delivery = {
   kind: "failed",
   detail: "another process may lead now",
@@ -113,160 +114,127 @@ const NOT_LEADING: Delivery = {
 };
 
 /** What one upstream is to be warned of, by what is remembered of its answers. */
-export type Forecast = (history: History) => Omit<Condition, "upstream"> | undefined;
+export type Forecast = (history: History) => Omit<FiringAlert, "upstream"> | undefined;
+
+/** What runs beside it. */
+type Watched = {
+  healthOf(upstream: string): Pick<Health, "state">;
+  /** It failed, and the failure may be our own network's. */
+  isUnsure(upstream: string): boolean;
+  recordOf(upstream: string): { readonly history: History } | undefined;
+  offlineUpstreams(nowMs: number): number;
+};
 
 export type NotifyParts = TransportParts & {
+  readonly kept: readonly Left[];
   readonly keep: (note: Note) => void;
-  readonly before: Remembered;
   readonly forecasts: readonly Forecast[];
+  /** Of the page for people, without a slash at its end. */
+  readonly pageUrlOf: (config: Config) => string | undefined;
   /** Where several processes share the receivers, only the one that leads may send. */
   readonly maySend: () => boolean;
   readonly onBug: (error: unknown) => void;
-};
-
-export type NotifySources = Pick<ViewSources, "reload"> & {
-  readonly polling: AppPolling;
-  readonly store: StateStore | undefined;
+  /** These are asked once it is started. */
+  readonly polling: () => Watched;
+  readonly reload: { readonly config: Config; readonly status: ReloadStatus };
+  readonly store: Pick<StateStore, "lostAtMs"> | undefined;
   readonly status: () => Status;
 };
 
 /** Tells the receivers of the config what this process knows. */
-export class AppNotify {
-  readonly notifier: Notifier;
-  readonly #parts: NotifyParts;
-  #config: Config;
-  #upstreams: ReadonlyMap<string, Config["upstreams"][number]>;
-  #sources: NotifySources | undefined;
-  #conditions: { readonly atMs: number; readonly all: ReadonlyMap<string, readonly Condition[]> } | undefined;
-
-  constructor(config: Config, parts: NotifyParts) {
-    const { clock, log, keep, before, maySend, onBug } = parts;
-    this.#parts = parts;
-    this.#config = config;
-    this.#upstreams = upstreamsOf(config);
-    this.notifier = new Notifier(config.notify ?? [], {
-      clock,
-      log,
-      onBug,
-      random: Math.random,
-      send: async (receiver, message) =>
-        maySend()
-          ? send(receiver, message, { ...parts, denyAddresses: this.#config.denyAddresses })
-          : NOT_LEADING,
-      keep,
-      before,
-      view: () => this.#view(),
-    });
-  }
-
-  /** Once all that it tells of is there. */
-  start(sources: NotifySources): void {
-    this.#sources = sources;
-    this.notifier.start();
-  }
-
-  changed(config: Config): void {
-    this.#config = config;
-    this.#upstreams = upstreamsOf(config);
-    this.notifier.change(config.notify ?? []);
-  }
-
-  #view(): NotifierView {
-    const sources = this.#sources;
-    if (sources === undefined) throw new Error("asked before the start");
-    const { polling, status } = sources;
-    return {
-      upstream: (name) => {
-        const labels = this.#upstreams.get(name)?.labels;
-        return labels && { labels, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) };
-      },
-      incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
-      conditions: () => [...this.#ofProcess(sources), ...[...this.#slowly(sources).values()].flat()],
-      words: (name) => {
-        const now = status();
-        const facts = now.facts(name);
-        return facts && wordsOf(facts, now);
-      },
-      of: this.#upstreams.size,
-      pageUrl: pageUrlOf(this.#config),
-      vantage: this.#config.vantage?.name,
-    };
-  }
-
-  #slowly(sources: NotifySources): ReadonlyMap<string, readonly Condition[]> {
-    const nowMs = this.#parts.clock.now();
-    if (this.#conditions === undefined || nowMs - this.#conditions.atMs >= CONDITIONS_EVERY_MS)
-      this.#conditions = { atMs: nowMs, all: this.#slow(sources) };
-    return this.#conditions.all;
-  }
-
-  /** What changes over hours, of thousands of upstreams. Those of a budget are under its first upstream. */
-  #slow(sources: NotifySources): ReadonlyMap<string, readonly Condition[]> {
-    const status = sources.status();
-    const seen = new Set<string>();
-    const all = new Map<string, readonly Condition[]>();
-    for (const upstream of this.#config.upstreams) {
-      const { name } = upstream;
-      const conditions: Condition[] = [];
-      const history = sources.polling.recordOf(name)?.history;
-      for (const forecast of this.#parts.forecasts) {
-        const condition = history && forecast(history);
-        if (condition !== undefined) conditions.push({ ...condition, upstream: name });
-      }
-      for (const { name: of, credit } of (upstream.values && status.facts(name)?.values) ?? []) {
-        if (credit === undefined) continue;
-        const says = `${of}: ${credit.sentence}`;
-        conditions.push(...endingOf(credit.emptyAtMs, status.nowMs, { upstream: name, of, says }));
-      }
-      for (const budget of upstream.budgets.filter((each) => !seen.has(each))) {
-        seen.add(budget);
-        for (const { quota, emptyAtMs, sentence } of status.budget(budget)?.quotas ?? []) {
-          const says = `Budget ${budget}, ${quota}: ${sentence}`;
-          conditions.push(...endingOf(emptyAtMs, status.nowMs, { of: `${budget}/${quota}`, says }));
-        }
-      }
-      if (conditions.length > 0) all.set(name, conditions);
+export function openNotifier(config: Config, parts: NotifyParts): Notifier {
+  const { clock, kept, maySend, reload } = parts;
+  let endings: readonly FiringAlert[] = [];
+  let endingsAtMs = Number.NEGATIVE_INFINITY;
+  const firing = (): readonly FiringAlert[] => {
+    if (clock.now() - endingsAtMs >= ENDINGS_EVERY_MS) {
+      endings = [...endingsNow(parts)];
+      endingsAtMs = clock.now();
     }
-    return all;
-  }
-
-  /** What is wrong with this process itself. */
-  #ofProcess({ polling, reload, store }: NotifySources): readonly Condition[] {
-    const { clock } = this.#parts;
-    const conditions: Condition[] = [];
-    const offline = polling.offlineUpstreams(clock.wallNow());
-    if (offline > 0) {
-      const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
-      conditions.push({ kind: "offline", says });
-    }
-    const { successful, fault = "" } = reload.status;
-    if (!successful) {
-      const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
-      conditions.push({ kind: "config_refused", says });
-    }
-    const sinceMs = lostAtMs(store, clock.wallNow());
-    if (sinceMs !== undefined) {
-      const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
-      conditions.push({ kind: "state_lost", says, sinceMs });
-    }
-    return conditions;
-  }
+    return [...ofProcess(parts), ...endings];
+  };
+  return new Notifier(config, {
+    ...parts,
+    random: Math.random,
+    send: async (receiver, message) =>
+      maySend()
+        ? send(receiver, message, { ...parts, denyAddresses: reload.config.denyAddresses })
+        : NOT_LEADING,
+    before: rememberedIn(kept),
+    view: () => ({ ...viewOf(parts), firing }),
+  });
 }
 
-/** Of the page for people, without a slash at its end. */
-export function pageUrlOf({ web, fleet }: Pick<Config, "web" | "fleet">): string | undefined {
-  return (web.pageUrl ?? fleet?.advertise)?.replace(/\/+$/, "");
+function viewOf({ reload, status, pageUrlOf, ...parts }: NotifyParts): Omit<NotifierView, "firing"> {
+  const { config } = reload;
+  const polling = parts.polling();
+  // There are thousands, and while all is well none is asked for.
+  let labels: ReadonlyMap<string, Upstream["labels"]> | undefined;
+  return {
+    upstream: (name) => {
+      labels ??= new Map(config.upstreams.map((upstream) => [upstream.name, upstream.labels]));
+      const own = labels.get(name);
+      return own && { labels: own, state: polling.healthOf(name).state, isUnsure: polling.isUnsure(name) };
+    },
+    incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
+    words: (name) => {
+      const now = status();
+      const facts = now.facts(name);
+      return facts && wordsOf(facts, now);
+    },
+    of: config.upstreams.length,
+    pageUrl: pageUrlOf(config),
+    vantage: config.vantage?.name,
+  };
 }
 
-function upstreamsOf({ upstreams }: Config): ReadonlyMap<string, Config["upstreams"][number]> {
-  return new Map(upstreams.map((upstream) => [upstream.name, upstream]));
+/** What will end soon. What ends of a budget is told once. */
+function* endingsNow({ reload, forecasts, ...parts }: NotifyParts): Generator<FiringAlert> {
+  const polling = parts.polling();
+  const status = parts.status();
+  const seen = new Set<string>();
+  for (const { name: upstream, budgets } of reload.config.upstreams) {
+    const history = polling.recordOf(upstream)?.history;
+    for (const forecast of forecasts) {
+      const firing = history && forecast(history);
+      if (firing !== undefined) yield { ...firing, upstream };
+    }
+    for (const { name: of, sentence, atMs } of status.endingsIn(status.shown(upstream)))
+      yield* endingOf(atMs, status.nowMs, { upstream, of, says: `${of}: ${sentence}` });
+    for (const budget of budgets.filter((each) => !seen.has(each))) {
+      seen.add(budget);
+      for (const { name: quota, sentence, atMs } of status.endingsIn(status.budget(budget) ?? {})) {
+        const says = `Budget ${budget}, ${quota}: ${sentence}`;
+        yield* endingOf(atMs, status.nowMs, { of: `${budget}/${quota}`, says });
+      }
+    }
+  }
 }
 
 function endingOf(
   emptyAtMs: number | undefined,
   nowMs: number,
-  what: Pick<Condition, "upstream" | "of" | "says">,
-): readonly Condition[] {
+  what: Pick<FiringAlert, "upstream" | "of" | "says">,
+): readonly FiringAlert[] {
   if (emptyAtMs === undefined || emptyAtMs - nowMs > NEAR_MS) return [];
   return [{ kind: "credit_ending", ...what, isNear: emptyAtMs - nowMs > ENDS_SOON_MS }];
+}
+
+/** What is wrong with this process itself. */
+function* ofProcess({ clock, polling, reload, store }: NotifyParts): Generator<FiringAlert> {
+  const offline = polling().offlineUpstreams(clock.wallNow());
+  if (offline > 0) {
+    const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
+    yield { kind: "offline", says };
+  }
+  const { successful, fault = "" } = reload.status;
+  if (!successful) {
+    const says = `The config before it runs on. The log has the faults. ${fault && `The first: ${fault}`}`;
+    yield { kind: "config_refused", says };
+  }
+  const sinceMs = lostAtMs(store, clock.wallNow());
+  if (sinceMs !== undefined) {
+    const says = "It was damaged, and moved aside with the history in it. The log tells where to.";
+    yield { kind: "state_lost", says, sinceMs };
+  }
 }

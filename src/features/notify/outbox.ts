@@ -1,5 +1,6 @@
 import type { Receiver } from "./receiver.ts";
-import { alikeOf, composeMessage, type Message, type Sources } from "./plan/message.ts";
+import { alikeOf, composeMessage, type Message } from "./plan/message.ts";
+import type { Outlook } from "./plan/outlook.ts";
 import { type Due, notifiedOf, planFor, sendAtMs } from "./plan/plan.ts";
 import { FORGOTTEN_MS, isOpen, type Notified, toldNote } from "./plan/transitions.ts";
 import type { Note } from "../../kernel/text/notes.ts";
@@ -11,9 +12,6 @@ import { KINDS } from "./receivers/kinds.ts";
 
 const FIRST_WAIT_MS = 5 * SECOND_MS;
 const LONGEST_WAIT_MS = 10 * MINUTE_MS;
-
-/** What it may tell of now. */
-export type Outlook = Omit<Sources, "notified" | "nowMs">;
 
 export type OutboxParts = {
   readonly clock: Clock;
@@ -39,7 +37,7 @@ export class Outbox {
   /** Monotonic. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
-  #oldestDueMs: number | undefined;
+  #sendMs: number | undefined;
 
   constructor(receiver: Receiver, sinceMs: number, notified: readonly Notified[], parts: OutboxParts) {
     this.#receiver = repeating(receiver);
@@ -55,27 +53,26 @@ export class Outbox {
     return this;
   }
 
-  /** Wall clock; undefined while nothing waits. */
-  get oldestDueMs(): number | undefined {
-    return this.#oldestDueMs;
+  /** When the next message should leave. Wall clock; undefined while nothing waits. */
+  get sendMs(): number | undefined {
+    return this.#sendMs;
   }
 
   /** Sends what is due, if it may. Tells in how many ms to ask again, unless something happens. */
   look(outlook: Outlook): number {
-    const { clock } = this.#parts;
-    const nowMs = clock.wallNow();
-    const { notified } = this;
+    const { nowMs } = outlook;
     const receiver = this.#receiver;
-    const plan = planFor({ receiver, sinceMs: this.sinceMs, notified, scene: outlook.scene, nowMs });
+    const question = { ...outlook, receiver, sinceMs: this.sinceMs, notified: this.notified };
+    const plan = planFor(question);
     for (const each of plan.quiet) this.#know(each);
     const [first] = plan.dues;
-    this.#oldestDueMs = first?.dueAtMs;
+    const sendMs = sendAtMs(plan.dues, receiver.groupWaitMs);
+    this.#sendMs = first && sendMs;
     if (this.#sending !== undefined) return Infinity;
-    const inMs = sendAtMs(plan.dues, receiver.groupWaitMs) - nowMs;
-    const waitMs = Math.max(inMs, this.#notBeforeMs - clock.now());
+    const waitMs = Math.max(sendMs - nowMs, this.#notBeforeMs - this.#parts.clock.now());
     if (first === undefined || waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);
     const alike = alikeOf(first, plan.dues, KINDS[receiver.kind].closesById === true);
-    this.#sending = this.#tell(composeMessage(first, alike, { ...outlook, notified, nowMs }), alike);
+    this.#sending = this.#tell(composeMessage(first, alike, question), alike);
     return Infinity;
   }
 

@@ -10,9 +10,9 @@ import type { UpstreamFacts } from "../status/status.ts";
 import { CALENDAR, type Column, type Columns, spanOf } from "../history/timeline.ts";
 import { civilDayOf, dayText, MONTHS, weekdayOf, WEEKDAYS } from "../../kernel/time/civil-day.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
-import type { Markup } from "./markup.ts";
+import type { Markup } from "../../http/markup/markup.ts";
 import { incidentId } from "./plot.ts";
-import { percent } from "./wording.ts";
+import { percent } from "../../http/markup/wording.ts";
 import type { Incident } from "../history/incidents.ts";
 
 const KINDS = ["fine", "some", "bad", "early", "unwatched"] as const;

@@ -3,9 +3,9 @@ import type { KeptHeader } from "../../kernel/exchange/exchange.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
 import { FAILURES_KEPT, type PollStatus } from "../history/kept-poll.ts";
 import { phaseBar } from "./plot-phases.ts";
-import { ago, list, untrusted, moment, type Markup } from "./markup.ts";
+import { ago, list, untrusted, moment, type Markup } from "../../http/markup/markup.ts";
 import { incidentId } from "./plot.ts";
-import { amount } from "./wording.ts";
+import { amount } from "../../http/markup/wording.ts";
 import type { Incident } from "../history/incidents.ts";
 
 export const NONE_ON_RECORD: Markup = html`<p class="none">None on record.</p>`;

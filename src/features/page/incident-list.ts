@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import { humanDuration } from "../history/humanize.ts";
-import { list, moment, type Markup } from "./markup.ts";
+import { humanDuration } from "../../platform/humanize.ts";
+import { list, moment, type Markup } from "../../http/markup/markup.ts";
 import { incidentId, incidentWords } from "./plot.ts";
 import type { Incident } from "../history/incidents.ts";
 

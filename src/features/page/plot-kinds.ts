@@ -1,7 +1,7 @@
 import { raw } from "hono/html";
 import type { Outcome } from "../../kernel/exchange/reasons.ts";
 import type { Column } from "../history/timeline.ts";
-import type { Markup } from "./markup.ts";
+import type { Markup } from "../../http/markup/markup.ts";
 import type { PollStatus } from "../history/kept-poll.ts";
 
 /** How a poll is called and drawn. Each kind has a shape of its own, so that none depends on its colour. */

@@ -1,8 +1,8 @@
 import { html, raw } from "hono/html";
 import { happenedPhases, type PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
-import { humanLatency } from "../history/humanize.ts";
-import type { Markup } from "./markup.ts";
-import { percentOf } from "./wording.ts";
+import { humanLatency } from "../../platform/humanize.ts";
+import type { Markup } from "../../http/markup/markup.ts";
+import { percentOf } from "../../http/markup/wording.ts";
 
 /** How the time of one poll divides into phases: a bar, and the same in words. */
 export function phaseBar(phasesMs: PhaseTimesMs): Markup {

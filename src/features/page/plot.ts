@@ -1,19 +1,19 @@
 import { html, raw } from "hono/html";
-import { OUTCOMES, reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../history/humanize.ts";
+import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
+import { humanLatency } from "../../platform/humanize.ts";
 import type { UpstreamFacts } from "../status/status.ts";
 import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
-import { STATE_WORDS } from "../status/words.ts";
-import type { Markup } from "./markup.ts";
+import { STATE_WORDS, whyWords } from "../history/words.ts";
+import type { Markup } from "../../http/markup/markup.ts";
 import { shapesOf, type Kind, KIND_WORDS, pathOf, rounded, STRIP_HEIGHT } from "./plot-kinds.ts";
 import { type Scale, scaleFor, ticksOf } from "./plot-scale.ts";
-import { clockTime } from "./wording.ts";
+import { clockTime } from "../../http/markup/wording.ts";
 import type { Incident } from "../history/incidents.ts";
 
 /** The same range of time at the same moment: the same axis, whatever is drawn on it. */
 export type TimeAxis = { readonly range: Range; readonly nowMs: number };
 
-export type Drawn = Pick<UpstreamFacts, "name" | "objective" | "degradedAboveMs" | "usualGapMs"> & {
+export type Drawn = Pick<UpstreamFacts, "name" | "objective" | "degradedAboveMs"> & {
   readonly seen: Columns;
   readonly incidents: readonly Incident[];
 };
@@ -130,10 +130,10 @@ function within(seen: Columns, { fromMs, toMs }: Places): Columns {
 
 type Hole = readonly [fromMs: number, toMs: number];
 
-/** Where nobody looked for longer than the schedule says. What a poll watched may have begun long before its column. */
-function holesOf({ seen, usualGapMs }: Drawn, { fromMs, toMs, nowMs }: Places): readonly Hole[] {
+/** Where nobody looked for longer than the schedule said then. What a poll watched may have begun long before its column. */
+function holesOf({ seen }: Drawn, { fromMs, toMs, nowMs }: Places): readonly Hole[] {
   const { columnMs, columns } = seen;
-  const leastMs = Math.max(columnMs, HOLE_GAPS * usualGapMs);
+  const gapsMs = gapsBefore(columns);
   const ends = [fromMs, ...columns.map(({ index }) => (index + 1) * columnMs)];
   const starts = [
     ...columns.map(({ index, watchedMs }) => (index + 1) * columnMs - Math.max(columnMs, watchedMs)),
@@ -141,8 +141,19 @@ function holesOf({ seen, usualGapMs }: Drawn, { fromMs, toMs, nowMs }: Places): 
   ];
   return ends
     .map((endMs, place): Hole => [endMs, starts[place] ?? nowMs])
-    .filter(([holeFromMs, holeToMs]) => holeToMs - holeFromMs >= leastMs)
+    .filter(
+      ([startMs, endMs], place) => endMs - startMs >= Math.max(columnMs, HOLE_GAPS * (gapsMs[place] ?? 0)),
+    )
     .map(([holeFromMs, holeToMs]) => [holeFromMs, holeToMs === nowMs ? toMs : holeToMs]);
+}
+
+/** Between two polls, before each column and after the last: as each poll watched the time since the one before it. */
+function gapsBefore(columns: readonly Column[]): readonly number[] {
+  const own = columns.map(({ counts, watchedMs }) => watchedMs / (counts.ok + counts.failed));
+  const gapsMs = [own.find(Number.isFinite) ?? 0];
+  for (const [place, gapMs] of own.entries())
+    gapsMs.push(Number.isFinite(gapMs) ? gapMs : (gapsMs[place] ?? 0));
+  return gapsMs;
 }
 
 function scaleOf({ seen, objective }: Drawn, height: number): Scale {
@@ -258,9 +269,10 @@ function shade(incident: Incident, place: Places, incidentsAt: string, height: n
   return html`<a href="${incidentsAt}#${incidentId(incident)}" aria-label="${words}">${title}${box}</a>`;
 }
 
-export function incidentWords({ state, reason }: Incident): { readonly what: string; readonly why: string } {
+export function incidentWords(incident: Incident): { readonly what: string; readonly why: string } {
+  const { state, reason } = incident;
   if (reason === "offline") return { what: "We were offline", why: "" };
-  return { what: STATE_WORDS[state].title, why: reason === "" ? "" : `: ${reasonWords(reason)}` };
+  return { what: STATE_WORDS[state].title, why: reason === "" ? "" : `: ${whyWords(incident)}` };
 }
 
 /** Within the page of its upstream. */

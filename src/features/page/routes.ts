@@ -1,8 +1,9 @@
-import type { Pieces } from "../status/pieces.ts";
+import type { Pieces } from "../../http/routes/pieces.ts";
 import type { Status } from "../status/status.ts";
 import { CALENDAR, type Columns, type Range } from "../history/timeline.ts";
 import type { Answers } from "../../http/routes/answers.ts";
 import { get, type Route, type RoutesOf } from "../../http/routes/routes.ts";
+import type { Block } from "../../http/markup/block.ts";
 import { readRunbook, renderRunbookPage } from "./runbook-page.ts";
 import { REFRESH_SECONDS, type View, viewOf } from "./shell.ts";
 import { renderStatusPage } from "./status-page.ts";
@@ -10,8 +11,9 @@ import { renderMissingUpstreamPage, renderUpstreamPage } from "./upstream-page.t
 
 export type PageDeps = {
   status(): Status;
-  /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
+  /** As the state file has them; undefined where it has none of this range. */
   columns(upstream: string, range: Range): Promise<Columns | undefined>;
+  readonly blocks: readonly Block[];
 };
 
 export function pageRoutes(deps: PageDeps): RoutesOf {
@@ -23,7 +25,10 @@ export function pageRoutes(deps: PageDeps): RoutesOf {
         return { status: text === undefined ? 404 : 200, type: HTML, pieces };
       });
     return [
-      page("/", answers, (view) => ({ status: 200, pieces: renderStatusPage(deps.status(), view) })),
+      page("/", answers, (view) => ({
+        status: 200,
+        pieces: renderStatusPage(deps.status(), view, deps.blocks),
+      })),
       page("/upstreams/:name", answers, async (view, name) => {
         const inFile = await deps.columns(name, view.range);
         const daysInFile = await deps.columns(name, CALENDAR);
@@ -32,7 +37,10 @@ export function pageRoutes(deps: PageDeps): RoutesOf {
         if (facts !== undefined) {
           const seen = inFile ?? status.columns(name, view.range);
           const days = daysInFile ?? status.columns(name, CALENDAR);
-          return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
+          return {
+            status: 200,
+            pieces: renderUpstreamPage(facts, { seen, days }, status, view, deps.blocks),
+          };
         }
         return { status: 404, pieces: renderMissingUpstreamPage(name, status, view) };
       }),

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { html } from "hono/html";
-import type { Pieces } from "../status/pieces.ts";
+import { html, raw } from "hono/html";
+import type { Pieces } from "../../http/routes/pieces.ts";
 import type { Status } from "../status/status.ts";
 import { codeOf } from "../../kernel/text/escape.ts";
-import { type Markup, scrollTable } from "./markup.ts";
+import { type Markup, scrollTable } from "../../http/markup/markup.ts";
 import { pageShell } from "./shell.ts";
 
 /** The runbooks are beside it. */
@@ -38,7 +38,7 @@ export function* renderRunbookPage(text: string | undefined, status: Status): Pi
 
 /** What the runbooks use of Markdown: headings, paragraphs, lists without lists in them, tables, and commands. */
 function block(text: string): Markup {
-  if (text.startsWith("# ")) return html`<h1>${inline(text.slice(2))}</h1>`;
+  if (text.startsWith("# ")) return html`<h1>${breakable(text.slice(2))}</h1>`;
   if (text.startsWith("## ")) return html`<h2>${inline(text.slice(3))}</h2>`;
   if (text.startsWith("```"))
     return html`<pre><code>${text.split("\n").slice(1, -1).join("\n")}</code></pre>`;
@@ -48,6 +48,13 @@ function block(text: string): Markup {
   return html`<ul>
     ${items.map((item) => html`<li>${inline(item)}</li> `)}
   </ul>`;
+}
+
+/** The name of an alert is longer than a phone is wide: it may break before a capital. */
+function breakable(name: string): readonly Markup[] {
+  return name
+    .split(/(?<=[a-z])(?=[A-Z])/)
+    .map((word, index) => html`${index === 0 ? "" : raw("<wbr>")}${word}`);
 }
 
 function table([head = "", _line, ...rows]: readonly string[]): Markup {

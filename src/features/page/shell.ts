@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
 import type { Status } from "../status/status.ts";
 import { LAST_HOUR, type Range, RANGES } from "../history/timeline.ts";
-import { escaped, type Markup, moment, SHARED_SHAPES } from "./markup.ts";
+import { htmlStart } from "../../http/markup/html-start.ts";
+import { type Markup, moment, SHARED_SHAPES } from "../../http/markup/markup.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 
 export const REFRESH_SECONDS = 10;
@@ -76,28 +75,9 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
   return page.toString();
 }
 
-/** What stands before the body. It is a page of its own: nothing else has to be loaded. */
-export function htmlStart(title: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8" />
-<meta name="viewport" content="width=device-width, initial-scale=1" />
-<meta name="color-scheme" content="light dark" />
-<title>${escaped(title)} · Pacewatch</title>
-<style>${STYLE}</style>
-</head>
-`;
-}
-
 function refreshSwitch(self: string, view: View): Markup {
   const other = linkTo(self, { ...view, refreshes: !view.refreshes });
   return view.refreshes
     ? html`refreshes every ${REFRESH_SECONDS} s, <a href="${other}">pause</a>`
     : html`<strong>refresh paused</strong>, <a href="${other}">resume</a>`;
 }
-
-const STYLE = `\n${readFileSync(new URL("page.css", import.meta.url), "utf8").replaceAll(/\n\s*/g, "\n")}`;
-
-/** The content security policy allows this one style, by its hash. The hash covers every byte between the tags. */
-export const PAGE_STYLE_HASH: string = `sha256-${createHash("sha256").update(STYLE).digest("base64")}`;

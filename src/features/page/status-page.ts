@@ -1,13 +1,14 @@
 import { html } from "hono/html";
 import { incidentsOfAll } from "../status/incidents.ts";
-import { eachInPieces, type Pieces } from "../status/pieces.ts";
+import { eachInPieces, type Pieces } from "../../http/routes/pieces.ts";
 import type { BudgetStatus, FleetStatus, Status, UpstreamFacts, UpstreamSummary } from "../status/status.ts";
-import { STATE_WORDS } from "../status/words.ts";
+import { STATE_WORDS } from "../history/words.ts";
 import { WORST_FIRST, worstFirst } from "../status/worst-first.ts";
 import { HOUR_MS } from "../../kernel/time/duration.ts";
+import type { Block } from "../../http/markup/block.ts";
 import { budgetCard } from "./budget-card.ts";
 import { incidentList } from "./incident-list.ts";
-import { list, type Markup, moment, section } from "./markup.ts";
+import { list, type Markup, moment, section } from "../../http/markup/markup.ts";
 import { type Drawn, legendLine, plot, type TimeAxis, times } from "./plot.ts";
 import { plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
@@ -26,7 +27,7 @@ const BUDGETS_DRAWN = 100;
 /** Older incidents are in the JSON and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function* renderStatusPage(status: Status, view: View): Pieces {
+export function* renderStatusPage(status: Status, view: View, blocks: readonly Block[]): Pieces {
   const { fleet } = status;
   if (fleet?.isLeading === false) {
     yield standbyPage(fleet, status, view);
@@ -37,13 +38,14 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
   const byHealth = worstFirst(upstreams, ({ health }) => health);
   yield;
   const isSick = (upstream: UpstreamSummary): boolean =>
-    upstream.health.state !== "up" || creditPages(upstream, status.nowMs);
+    (upstream.health.state !== "up" && !isUndue(upstream)) || creditPages(upstream, status.nowMs);
   const {
+    undue = [],
     sick = [],
     missing = [],
     healthy = [],
   } = Object.groupBy(byHealth, (upstream) =>
-    isSick(upstream) ? "sick" : misses(upstream) ? "missing" : "healthy",
+    isSick(upstream) ? "sick" : isUndue(upstream) ? "undue" : misses(upstream) ? "missing" : "healthy",
   );
   const axis = { range: view.range, nowMs: status.nowMs };
   const leads =
@@ -56,7 +58,9 @@ export function* renderStatusPage(status: Status, view: View): Pieces {
     ${upstreams.length === 0 ? "" : html`<div class="plots">${rangeLinks("./", view)} ${plotLegend(legendLine("objective", "objective of the latency"))}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Missed their objective in the last hour", missing, axis, status)}
-    ${yield* upstreamList("Healthy", healthy, axis, status)} ${section("Budgets", yield* budgetList(status))}
+    ${yield* upstreamList("Healthy", healthy, axis, status)}
+    ${yield* upstreamList("Not polled yet", undue, axis, status)}
+    ${section("Budgets", yield* budgetList(status, blocks))}
     ${section("Incidents", yield* lastIncidents(status))}`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
@@ -79,6 +83,11 @@ function headline(upstreams: readonly UpstreamSummary[], status: Status): string
       ? [missing.map(({ name }) => name).join(" and "), missing.length === 1 ? "its" : "their"]
       : [String(missing.length), "their"];
   return `${states}; ${whose} missed ${their} objective in the last hour`;
+}
+
+/** As on a weekend with a cron of office hours. */
+function isUndue({ health, counts }: UpstreamSummary): boolean {
+  return health.state === "unknown" && counts.slots + counts.waiting === 0;
 }
 
 function misses({ missedLastHour }: UpstreamSummary): boolean {
@@ -142,12 +151,12 @@ function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): re
   const { successful, lastSuccessAtMs, fault } = lastReload;
   const first = fault === undefined ? html`` : html` Its first fault: <code>${fault}</code>.`;
   const reloadFailed = html`<p class="notice">
-    <strong>The new config is invalid.</strong> Pacewatch still uses the one from
+    <strong>The new config was refused.</strong> Pacewatch still uses the one from
     ${moment(lastSuccessAtMs, nowMs)}.${first} The log has all.
   </p>`;
   const notWritten = html`<p class="notice">
-    <strong>The state file cannot be written.</strong> Polls continue, but their history would be lost on a
-    restart.
+    <strong>The state file cannot be written.</strong> Polls continue, but after a restart their history is
+    lost, and all quotas count as used.
   </p>`;
   const lost = (atMs: number): Markup =>
     html`<p class="notice">
@@ -263,14 +272,14 @@ function drawnOf(facts: UpstreamFacts, { range }: TimeAxis, status: Status): Dra
   return { ...facts, seen: status.columns(name, range), incidents: status.incidentsOf(name) };
 }
 
-function* budgetList(status: Status): Pieces<Markup> {
+function* budgetList(status: Status, blocks: readonly Block[]): Pieces<Markup> {
   const { nowMs } = status;
   const budgets = (yield* eachInPieces(status.budgets, (name) => status.budget(name))).filter(
     (budget) => budget !== undefined,
   );
   if (budgets.length === 0) return html`<p class="none">None is configured.</p>`;
   const more = budgets.length - BUDGETS_DRAWN;
-  const cards = pausedFirst(budgets, nowMs).map((budget) => budgetCard(budget, nowMs));
+  const cards = pausedFirst(budgets, nowMs).map((budget) => budgetCard(budget, nowMs, blocks));
   return html`${list("budgets", cards)}
   ${more > 0 ? html`<p class="of">${more} more: <a href="api/v1/upstreams">as JSON</a></p>` : ""}`;
 }

@@ -7,17 +7,17 @@ import {
   watchedWords,
   WITHIN_LATENCY_SHARE,
 } from "../history/availability.ts";
-import { humanDuration, humanLatency } from "../history/humanize.ts";
+import { ENDS_SOON_MS } from "../history/credit.ts";
+import { humanDuration, humanLatency } from "../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
 import { budgetsOf, diagnosisOf } from "../status/verdict.ts";
-import { SIDE_WORDS, STATE_WORDS } from "../status/words.ts";
-import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
+import { SIDE_WORDS, STATE_WORDS } from "../history/words.ts";
+import { ago, ahead, icon, type Markup, moment, untrusted } from "../../http/markup/markup.ts";
 import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
 import { KIND_WORDS, kindOf } from "./plot-kinds.ts";
 import { phaseBar } from "./plot-phases.ts";
-import { creditsThatEnd } from "./value-list.ts";
-import { percent } from "./wording.ts";
+import { percent } from "../../http/markup/wording.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import type { PollStatus } from "../history/kept-poll.ts";
 
@@ -35,7 +35,7 @@ export function upstreamCard(upstream: UpstreamFacts, drawn: Drawn, axis: TimeAx
       <h3><a href="upstreams/${name}">${name}</a></h3>
       ${stateLine(upstream, status)}
     </header>
-    ${reasonLine(upstream, status)} ${missedLine(upstream)} ${creditsThatEnd(upstream, status.nowMs)}
+    ${reasonLine(upstream, status)} ${missedLine(upstream)} ${endingSoon(upstream, status)}
     <div class="seen">
       <div>
         ${plot(drawn, axis, { latencyHeight, stripHeight: STRIP_HEIGHT, incidentsAt: `upstreams/${name}` })}
@@ -78,6 +78,16 @@ export function missedLine({ health, missedLastHour, objective }: UpstreamFacts)
   return html`<p class="reason">
     <strong>Missed its objective in the last hour:</strong>
     ${missedLastHour.map((missed) => words[missed]).join(", and ")}.
+  </p>`;
+}
+
+function endingSoon(upstream: UpstreamFacts, status: Status): Markup | "" {
+  const ending = status
+    .endingsIn(upstream)
+    .filter(({ atMs = Infinity }) => atMs < status.nowMs + ENDS_SOON_MS);
+  if (ending.length === 0) return "";
+  return html`<p class="reason">
+    ${ending.map(({ name, sentence }) => html`<strong>${name}:</strong> ${sentence} `)}
   </p>`;
 }
 
@@ -145,8 +155,9 @@ function facts(upstream: UpstreamFacts, status: Status): Markup {
   </dl>`;
 }
 
-function latencyLine({ latency }: UpstreamFacts): Markup {
-  if (latency === undefined) return html`none yet: none of the last polls was ok`;
+function latencyLine({ latency, lastPoll }: UpstreamFacts): Markup {
+  if (latency === undefined)
+    return html`none yet${lastPoll === undefined ? "" : ": none of the last polls was ok"}`;
   const { p50Ms, p95Ms, polls } = latency;
   return html`p50 <b>${humanLatency(p50Ms)}</b>, p95 <b>${humanLatency(p95Ms)}</b>
     <span class="of">of ${polls === 1 ? "1 ok poll" : `the last ${polls} ok polls`}</span>`;

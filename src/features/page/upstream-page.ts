@@ -1,24 +1,32 @@
 import { html } from "hono/html";
-import type { AnnouncedRelation, Announcement } from "../announcements/announcement.ts";
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../history/humanize.ts";
+import { humanLatency } from "../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import type { Columns } from "../history/timeline.ts";
-import type { Pieces } from "../status/pieces.ts";
+import type { Pieces } from "../../http/routes/pieces.ts";
 import { budgetsOf } from "../status/verdict.ts";
-import { STATE_WORDS } from "../status/words.ts";
+import { STATE_WORDS } from "../history/words.ts";
 import { capText } from "../../kernel/text/escape.ts";
+import type { Block } from "../../http/markup/block.ts";
 import { calendar } from "./calendar.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList, NONE_ON_RECORD } from "./failure-list.ts";
 import { incidentList } from "./incident-list.ts";
-import { type Column, icon, list, type Markup, moment, scrollTable, section, untrusted } from "./markup.ts";
+import {
+  type Column,
+  icon,
+  list,
+  type Markup,
+  moment,
+  scrollTable,
+  section,
+  untrusted,
+} from "../../http/markup/markup.ts";
 import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
 import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { standbyTitle } from "./status-page.ts";
-import { valueList } from "./value-list.ts";
 import { inNumbers, missedLine, reasonLine, stateLine } from "./upstream-card.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
 import type { PollStatus } from "../history/kept-poll.ts";
@@ -32,8 +40,10 @@ export function* renderUpstreamPage(
   { seen, days }: { readonly seen: Columns; readonly days: Columns },
   status: Status,
   view: View,
+  blocks: readonly Block[],
 ): Pieces {
   const { name } = upstream;
+  const details = status.details(name);
   const budgets = budgetsOf(upstream, status);
   const incidents = status.incidentsOf(name);
   const { nowMs } = status;
@@ -44,7 +54,7 @@ export function* renderUpstreamPage(
   const links = Object.entries(upstream.links ?? {}).map(
     ([key, url]) => html` · <a href="${url}" rel="noopener noreferrer">${key.replaceAll("_", " ")}</a>`,
   );
-  const cards = budgets.map((budget) => budgetCard(budget, nowMs));
+  const cards = budgets.map((budget) => budgetCard(budget, nowMs, blocks));
   const thisMonth = dateTime(nowMs).slice(0, "2026-11".length);
   const reportLink = hasReports
     ? html`<p class="of">
@@ -60,14 +70,15 @@ export function* renderUpstreamPage(
         <h1>${name}</h1>
         ${stateLine(upstream, status)}
       </header>
-      ${reasonLine(upstream, status)} ${missedLine(upstream)} ${announcedEnd(upstream, nowMs)}
+      ${reasonLine(upstream, status)} ${missedLine(upstream)}
+      ${blocks.map((block) => block.upstream?.(upstream, nowMs))}
       <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
       <div class="plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
-    ${upstream.values === undefined ? "" : section("Values", valueList(upstream, status))}
+    ${blocks.map((block) => block.section?.(upstream, details, nowMs))}
     ${section("The last 90 days", calendar({ upstream, seen: days, incidents, nowMs, hasReports }), reportLink)}
     ${section("Last failures", failureList(upstream.lastFailures, incidents, nowMs))}
     ${section("Incidents", incidents.length === 0 ? NONE_ON_RECORD : incidentList(incidents, nowMs))}
@@ -77,42 +88,6 @@ export function* renderUpstreamPage(
     ${section("Last polls", pollTable(upstream.lastPolls, nowMs))}`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
   yield pageShell({ title, root: "../", self: name, view, body }, status);
-}
-
-/** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */
-function announcedEnd({ announcement }: UpstreamFacts, nowMs: number): Markup | string {
-  if (announcement === undefined) return "";
-  const { links, warning } = announcement;
-  return html`<p class="reason">
-    <strong>The API announces its end.</strong> ${endSentence(announcement, nowMs)}
-    ${warning === undefined ? "" : html` “${untrusted(warning)}”`}
-    ${links.map(({ rel, target }) => html` ${LINK_WORDS[rel]}: ${linked(target)}.`)}
-  </p>`;
-}
-
-function endSentence(
-  { isDeprecated, deprecatedAtMs, sunsetAtMs }: Announcement,
-  nowMs: number,
-): Markup | string {
-  const deprecated =
-    deprecatedAtMs === undefined
-      ? "It is deprecated"
-      : `${deprecatedAtMs > nowMs ? "It will be deprecated on" : "It is deprecated since"} ${dateTime(deprecatedAtMs)}`;
-  const sunset = sunsetAtMs === undefined ? "" : `It is expected to stop on ${dateTime(sunsetAtMs)}`;
-  const said = [isDeprecated ? deprecated : "", sunset].filter((sentence) => sentence !== "");
-  return said.length === 0 ? "" : `${said.join(". ")}.`;
-}
-
-const LINK_WORDS: Readonly<Record<AnnouncedRelation, string>> = {
-  deprecation: "About the deprecation",
-  sunset: "About the end",
-  "successor-version": "Its successor",
-};
-
-function linked(target: string): Markup {
-  return target.startsWith("https://")
-    ? html`<a href="${target}" rel="noopener noreferrer nofollow">${untrusted(target)}</a>`
-    : html`<code>${untrusted(target)}</code>`;
 }
 
 /** slots = polls + in flight + skipped. */

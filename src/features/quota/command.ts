@@ -1,5 +1,4 @@
-import { rewriteNotes } from "../state/rewriting.ts";
-import { formatUnits, unitsOf } from "../money/price.ts";
+import { formatUnits, unitsOf } from "../../platform/money.ts";
 import type { QuotaProof } from "../../proof/numbers.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import { allUsed, type KeptQuotas, type QuotaKey, quotaNotes, quotasIn } from "./quota.ts";
@@ -13,7 +12,14 @@ export type QuotaOptions = CommandIo & {
   readonly budget: string;
   readonly used: Used;
   readonly wallNowMs: number;
+  readonly rewrite: Rewrite;
 };
+
+/** Replaces the notes of a state file. Returns why it cannot. */
+export type Rewrite = (
+  path: string,
+  change: (notes: readonly Note[], isLoss: boolean) => readonly Note[],
+) => string | undefined;
 
 /** Says what was used of a quota, by whoever knows it better than the state file: the provider's own page. */
 export async function quota(options: QuotaOptions): Promise<number> {
@@ -31,7 +37,7 @@ export async function quota(options: QuotaOptions): Promise<number> {
       : (faultOf(used, meant) ??
         (state === undefined
           ? "state.path must be set: without it nothing is kept of a quota"
-          : rewriteNotes(state.path, (notes, isLoss) =>
+          : options.rewrite(state.path, (notes, isLoss) =>
               withUsed(quotasIn([{ notes }]), isLoss, { quota: quotaSet, used: units, nowMs: wallNowMs }),
             )));
   if (fault !== undefined || meant === undefined) {

@@ -1,5 +1,6 @@
 import type { Note, NoteHome } from "../../kernel/text/notes.ts";
 import { keepNewest } from "../../platform/remembered.ts";
+import { sharedNext } from "../../platform/shared-work.ts";
 
 const MOST_THERE = 500;
 
@@ -12,8 +13,8 @@ export class Journal {
   #notes = new Map<string, Note>();
   /** As text, what is known to be there: a request that took the place of a reservation changes nothing. */
   readonly #there = new Map<string, string>();
-  #writing: Promise<unknown> = Promise.resolve();
-  #next: Promise<boolean> | undefined;
+  /** Whether all that was put by now is written. Where it is not, it is written with the next note. */
+  readonly written: () => Promise<boolean> = sharedNext(() => this.#write());
 
   constructor(home: NoteHome) {
     this.#home = home;
@@ -23,17 +24,6 @@ export class Journal {
     this.#notes.set(`${note.kind} ${note.key}`, note);
     // Whoever waits for it hears of a bug.
     this.written().catch(() => {});
-  }
-
-  /** Whether all that was put by now is written. Where it is not, it is written with the next note. */
-  written(): Promise<boolean> {
-    const write = (): Promise<boolean> => {
-      this.#next = undefined;
-      const written = this.#write();
-      this.#writing = written;
-      return written;
-    };
-    return (this.#next ??= this.#writing.then(write, write));
   }
 
   async #write(): Promise<boolean> {
@@ -57,7 +47,7 @@ export class Journal {
   }
 }
 
-/** What is put is on its way to each of these homes. */
+/** These notes are on their way to each of these homes. */
 export class Journals {
   readonly #journals: readonly Journal[];
 

@@ -1,9 +1,12 @@
 import type { Config } from "../../kernel/config/config.ts";
-import { type Add, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
+import { type Counts, counterOf, Tally } from "../../kernel/metrics/counts.ts";
+import { type Add, counter, gauge, type Metrics, one, seconds } from "../../kernel/metrics/family.ts";
 import type { BudgetSnapshot, Running } from "../../kernel/metrics/snapshot.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
 import type { BudgetProof, QuotaProof } from "../../proof/numbers.ts";
-import { UNITS_OF_MONEY } from "../money/price.ts";
+import { UNITS_OF_MONEY } from "../../platform/money.ts";
 import type { Burn } from "../history/credit.ts";
+import { COST } from "./cost.ts";
 import { quotasKnown } from "./tracked.ts";
 import type { QuotaKey } from "./quota.ts";
 import { quotaBurns, type QuotaForecast, type QuotaName } from "./quota-forecast.ts";
@@ -23,8 +26,28 @@ declare module "../../kernel/metrics/snapshot.ts" {
   }
 }
 
+/** Billionths, by currency. */
+class Spent extends Tally<string> implements Counts {
+  judged({ sentAtMs, said }: Poll): void {
+    const cost = COST.of(said);
+    if (cost !== undefined && cost.units > 0) this.add(cost.currency, cost.units, sentAtMs);
+  }
+}
+
+const COUNTER = counterOf("spent", ({ price }) => price && new Spent());
+
 export const QUOTA_METRICS: Metrics = {
+  counter: COUNTER,
   ofBudget: quotasOf,
+  upstream: {
+    pacewatch_spend_total: counter(
+      "What its polls cost, by its price; of a poll whose answer does not tell, the most that it may cost. Absent without a price.",
+      ({ accounts, upstream: { price } }, add) =>
+        COUNTER.of(accounts.counts)
+          ?.with(price === undefined ? [] : [price.currency], accounts.startedAtMs)
+          .forEach((spent) => add(spent.count / UNITS_OF_MONEY, { currency: spent.word }, spent)),
+    ),
+  },
   budget: {
     pacewatch_budget_quota_limit_requests: gauge(
       "Requests that Pacewatch's own long quota allows; absent without one.",
@@ -50,8 +73,26 @@ export const QUOTA_METRICS: Metrics = {
       "When a quota is used up at the pace of the window; absent if it refills before.",
       eachQuota(({ emptyAtMs }) => seconds(emptyAtMs)),
     ),
+    pacewatch_budget_spend_limit: gauge(
+      "Money that Pacewatch may spend in the period of the budget's spend; absent without one, as are the others of it.",
+      ofSpend(({ limit }) => limit),
+    ),
+    pacewatch_budget_spend_used: gauge(
+      "Money that counts as spent, and the most that polls in flight may cost.",
+      ofSpend(({ used }) => used),
+    ),
+    pacewatch_budget_spend_forecast: gauge(
+      "Money that the schedule would spend at most within the period.",
+      ofSpend(({ forecast }) => forecast),
+    ),
   },
 };
+
+function ofSpend(read: (spend: QuotaSnapshot) => number): (budget: BudgetSnapshot, add: Add) => void {
+  return ({ spend }, add) => {
+    if (spend?.currency !== undefined) add(read(spend), { currency: spend.currency });
+  };
+}
 
 function eachQuota(read: (burn: Burn) => number | undefined): (budget: BudgetSnapshot, add: Add) => void {
   return ({ quotas = [] }, add) => {

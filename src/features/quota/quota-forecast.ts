@@ -4,7 +4,7 @@
  */
 
 import { type Burn, BURN_WINDOWS, type BurnWindow, LEAST_OF_A_WINDOW, WINDOW_MS } from "../history/credit.ts";
-import type { Quota } from "./config.ts";
+import type { Quota } from "../../proof/part.ts";
 import { HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
 import type { QuotaBuckets } from "./quota.ts";
 

@@ -5,7 +5,7 @@
  * it stays counted, and is called unconfirmed.
  */
 
-import type { Quota } from "./config.ts";
+import type { Quota } from "../../proof/part.ts";
 import { type Left, type Note, type NoteKind, notesOf } from "../../kernel/text/notes.ts";
 import { count, listOf, oneOf, readOne, whole } from "../../kernel/text/rows.ts";
 import { DAY_MS, HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
@@ -33,10 +33,10 @@ export type HourCount = { readonly hour: number; readonly requests: number; read
 
 export type QuotaRow = QuotaKey & HourCount;
 
-/** What outlives a process. */
+/** The counts that outlive a process. */
 export type KeptQuotas = {
   readonly rows: readonly QuotaRow[];
-  /** What was sent in them is lost, of whichever budget. A quota that has a row there is known all the same. */
+  /** Nobody knows what was sent in them, by whichever budget. A quota that has a row there is known all the same. */
   readonly lostHours: readonly number[];
 };
 
@@ -57,6 +57,30 @@ export const HOURS: NoteKind<readonly HourCount[]> = {
   },
 };
 
+/** Hours of one quota, told as one: from `hour` less `hoursBefore` until `hour`, with both. */
+type HoursSum = HourCount & { readonly hoursBefore: number };
+
+/** By quota and budget: all that was counted of it. */
+const QUOTA_SUMS: NoteKind<readonly HoursSum[]> = {
+  name: "quota_sum",
+  read: listOf((json) => {
+    const [hour = 0, hoursBefore = 0, requests = 0, unconfirmed = 0] = listOf(whole)(json);
+    return {
+      hour,
+      hoursBefore: count(hoursBefore),
+      requests: unitsOf(requests),
+      unconfirmed: unitsOf(unconfirmed),
+    };
+  }),
+  merge: (one, other) => [...one, ...other],
+};
+
+/**
+ * A period is told in so many sums, and so are the 400 days, for what is older, in case the period becomes longer: what is
+ * told so leaves a quota later by that part of them at most.
+ */
+const SUMS = 32;
+
 const LOST: NoteKind<number> = { name: "lost_hour", read: whole, merge: Math.max };
 
 export function quotasIn(homes: readonly Left[]): KeptQuotas {
@@ -65,7 +89,52 @@ export function quotasIn(homes: readonly Left[]): KeptQuotas {
     const of = readOne(counts, oneOf(QUOTAS_OF));
     return of === undefined ? [] : hours.map((each) => ({ budget, of, ...each }));
   });
-  return { rows, lostHours: [...notesOf(LOST, homes).values()] };
+  const lostHours = [...notesOf(LOST, homes).values()];
+  const sums = notesOf(QUOTA_SUMS, homes);
+  if (sums.size === 0) return { rows, lostHours };
+  const byQuota = new Map<string, readonly QuotaRow[]>(
+    Map.groupBy(rows, ({ of, budget }) => `${of} ${budget}`),
+  );
+  for (const [key, told] of sums) {
+    const [counts, budget = ""] = key.split(" ");
+    const of = readOne(counts, oneOf(QUOTAS_OF));
+    if (of !== undefined) byQuota.set(key, withSums({ budget, of }, byQuota.get(key) ?? [], told, lostHours));
+  }
+  return { rows: [...byQuota.values()].flat(), lostHours };
+}
+
+/** What a sum counts beyond the hours that are known of it was sent in its last hour. */
+function withSums(
+  quota: QuotaKey,
+  rows: readonly QuotaRow[],
+  sums: readonly HoursSum[],
+  lostHours: readonly number[],
+): readonly QuotaRow[] {
+  const byHour = new Map(rows.map((row) => [row.hour, row]));
+  for (const sum of sums) {
+    const isWithin = (hour: number): boolean => hour >= sum.hour - sum.hoursBefore && hour <= sum.hour;
+    const known = [...byHour.values()].filter(({ hour }) => isWithin(hour));
+    const beyond = (of: "requests" | "unconfirmed"): number => {
+      const units = known.map((row) => row[of]);
+      return units.includes(NOBODY_KNOWS)
+        ? 0
+        : Math.max(
+            0,
+            units.reduce((left, each) => left - each, sum[of]),
+          );
+    };
+    const nothing = { ...quota, requests: 0, unconfirmed: 0 };
+    const { requests, unconfirmed } = byHour.get(sum.hour) ?? nothing;
+    byHour.set(sum.hour, {
+      ...quota,
+      hour: sum.hour,
+      requests: requests + beyond("requests"),
+      unconfirmed: unconfirmed + beyond("unconfirmed"),
+    });
+    for (const hour of lostHours)
+      if (isWithin(hour) && !byHour.has(hour)) byHour.set(hour, { ...nothing, hour });
+  }
+  return [...byHour.values()];
 }
 
 /** `hours` are all that are counted of that day. */
@@ -75,6 +144,7 @@ function hoursNote({ of, budget }: QuotaKey, day: number, hours: readonly HourCo
     key: `${day} ${of} ${budget}`,
     json: hours.map(({ hour, requests, unconfirmed }) => [hour, requests, unconfirmed].map(storedUnits)),
     untilMs: (day + 1) * DAY_MS + QUOTA_HOURS_KEPT * HOUR_MS,
+    isCount: true,
   };
 }
 
@@ -90,7 +160,7 @@ export function quotaNotes({ rows, lostHours }: KeptQuotas): readonly Note[] {
 
 function lostNote(hour: number): Note {
   const untilMs = (hour + 1 + QUOTA_HOURS_KEPT) * HOUR_MS;
-  return { kind: LOST.name, key: String(hour), json: hour, untilMs };
+  return { kind: LOST.name, key: String(hour), json: hour, untilMs, isCount: true };
 }
 
 function dayOf(hour: number): number {
@@ -125,8 +195,11 @@ export type OpenRequest = { readonly units: number; hour: number };
 export class QuotaCount {
   readonly key: QuotaKey;
   readonly #nowMs: () => number;
+  readonly #surelyMs: () => number;
   readonly #onChanged: (note: Note) => void;
   #limit: Quota | undefined;
+  /** The longest that it had, or may have had in an earlier process. */
+  #longestMs: number;
   readonly #byHour: Map<number, number>;
   /** This process sent these of them. */
   readonly #ownByHour = new Map<number, number>();
@@ -134,16 +207,19 @@ export class QuotaCount {
   readonly #unconfirmed: QuotaBuckets;
   readonly #open = new Set<OpenRequest>();
 
-  /** `nowMs` names the hours: see steady-calendar.ts. */
+  /** `nowMs` names the hours: see steady-calendar.ts. They leave by `surelyMs`, which is earlier while that is in doubt. */
   constructor(
     key: QuotaKey,
     nowMs: () => number,
     restored: readonly HourCount[] = [],
     onChanged: (note: Note) => void = () => {},
+    surelyMs: () => number = nowMs,
   ) {
     this.key = key;
     this.#nowMs = nowMs;
+    this.#surelyMs = surelyMs;
     this.#onChanged = onChanged;
+    this.#longestMs = restored.length === 0 ? 0 : QUOTA_HOURS_KEPT * HOUR_MS;
     this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
     this.#unconfirmed = new Map(restored.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
   }
@@ -153,7 +229,13 @@ export class QuotaCount {
     return this.#limit;
   }
 
+  /** Something of it counts, should its budget come back with the quota that it had. */
+  get isNeeded(): boolean {
+    return this.#open.size > 0 || sumSince(this.#byHour, hourOf(this.#surelyMs() - this.#longestMs)) > 0;
+  }
+
   change(limit: Quota | undefined): void {
+    this.#longestMs = Math.max(this.#longestMs, limit?.perMs ?? 0);
     const wasWithout = this.#limit === undefined;
     this.#limit = limit;
     if (wasWithout && limit !== undefined) for (const note of this.notes) this.#onChanged(note);
@@ -170,11 +252,12 @@ export class QuotaCount {
     if (limit === undefined || this.hasRoomFor(units)) return undefined;
     const { most, perMs } = limit;
     const nowMs = this.#nowMs();
+    const oldestHour = this.#oldestHourOf(limit);
     let used = this.#usedOf(limit);
     for (const [hour, taken] of [...this.#byHour].toSorted(([one], [other]) => one - other)) {
-      if (hour < hourOf(nowMs - perMs)) continue;
+      if (hour < oldestHour) continue;
       used -= taken;
-      if (used + units <= most) return (hour + 1) * HOUR_MS + perMs;
+      if (used + units <= most) return Math.max(nowMs, (hour + 1) * HOUR_MS + perMs);
     }
     return nowMs + perMs + HOUR_MS;
   }
@@ -186,8 +269,7 @@ export class QuotaCount {
   /** An earlier process may have sent these of the used ones, or not. */
   get unconfirmed(): number | undefined {
     if (this.#limit === undefined) return undefined;
-    const oldestHour = hourOf(this.#nowMs() - this.#limit.perMs);
-    return countable(sumSince(this.#unconfirmed, oldestHour), this.#limit);
+    return countable(sumSince(this.#unconfirmed, this.#oldestHourOf(this.#limit)), this.#limit);
   }
 
   get buckets(): QuotaBuckets {
@@ -200,6 +282,25 @@ export class QuotaCount {
   /** The file must hold all of these. */
   get notes(): readonly Note[] {
     return [...new Set([...this.#byHour.keys()].map(dayOf))].map((day) => this.#noteOf(day));
+  }
+
+  /** All that is counted, in at most two kilobytes. */
+  get sums(): readonly Note[] {
+    if (this.#limit === undefined) return [];
+    const { perMs } = this.#limit;
+    const oldestHour = this.#oldestHourOf(this.#limit);
+    const hoursEach = Math.max(1, Math.ceil(perMs / HOUR_MS / SUMS));
+    // Those of the period, and then those before it.
+    const sumOf = (hour: number): number =>
+      hour < oldestHour ? -Math.floor(hour / (QUOTA_HOURS_KEPT / SUMS)) : Math.floor(hour / hoursEach);
+    const sums = [...Map.groupBy(this.#byHour.keys(), sumOf).values()].map((hours) => {
+      const last = Math.max(...hours);
+      const counts = hours.map((hour) => this.#countOf(hour));
+      const requests = counts.reduce((sum, each) => sum + each.requests, 0);
+      const unconfirmed = counts.reduce((sum, each) => sum + each.unconfirmed, 0);
+      return [last, last - Math.min(...hours), storedUnits(requests), storedUnits(unconfirmed)];
+    });
+    return [{ kind: QUOTA_SUMS.name, key: `${this.key.of} ${this.key.budget}`, json: sums, isCount: true }];
   }
 
   /**
@@ -220,15 +321,6 @@ export class QuotaCount {
     if (request !== undefined) this.#open.delete(request);
     const hour = request?.hour ?? this.#hour();
     this.#add(hour, units - (request?.units ?? 0));
-    this.#changed(hour);
-  }
-
-  /** Another process counted at least so many in this hour, but not what is open here. */
-  raise(hour: number, atLeast: number): void {
-    let open = 0;
-    for (const request of this.#open) if (request.hour === hour) open += request.units;
-    if ((this.#byHour.get(hour) ?? 0) >= atLeast + open) return;
-    this.#byHour.set(hour, atLeast + open);
     this.#changed(hour);
   }
 
@@ -277,13 +369,17 @@ export class QuotaCount {
   }
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
-  #usedOf({ perMs }: Quota): number {
-    return sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
+  #usedOf(limit: Quota): number {
+    return sumSince(this.#byHour, this.#oldestHourOf(limit));
+  }
+
+  #oldestHourOf({ perMs }: Quota): number {
+    return hourOf(this.#surelyMs() - perMs);
   }
 
   #hour(): number {
     const hour = hourOf(this.#nowMs());
-    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
+    if (!this.#byHour.has(hour)) this.#dropOlderThan(hourOf(this.#surelyMs()) - QUOTA_HOURS_KEPT);
     return hour;
   }
 
@@ -315,7 +411,7 @@ function sumSince(byHour: QuotaBuckets, oldestHour: number): number {
   return sum;
 }
 
-/** Of what nobody knows, the whole quota counts as used. */
+/** Where nobody knows, the whole quota counts as used. */
 function countable(units: number, { most }: Quota): number {
   return units === NOBODY_KNOWS ? most : units;
 }

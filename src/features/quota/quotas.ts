@@ -13,29 +13,39 @@ import {
 } from "./quota.ts";
 import { COST, MOST_COST } from "./cost.ts";
 import type { Journals } from "./journal.ts";
-import { hourOf, MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
-import { SteadyCalendar } from "../state/steady-calendar.ts";
+import { HOUR_MS, hourOf, MINUTE_MS, SECOND_MS } from "../../kernel/time/duration.ts";
+import { SteadyCalendar } from "../../platform/steady-calendar.ts";
+
+const FOLLOWED_AFTER_MS: number = 15 * MINUTE_MS;
 
 /** A request takes so many units of a quota. */
 type Draw = { readonly count: QuotaCount; readonly units: number };
 
+/** Of budgets that left the config, so many counts are known beside those that a quota may still need. */
+const MOST_GONE = 1_000;
+
 /**
- * Two counts for each budget that ever was in the config: one that leaves and comes back continues its counts.
+ * Two counts for each budget of the config, and of those that left it: one that comes back continues its counts.
  *
  * Every request of a budget with a quota is in the journal before it may leave, and so is the most that it may cost. So
  * however this process is killed, none is missing after it, and too many are counted only by those that were in flight.
  */
 export class Quotas implements Constraint {
   readonly calendar: SteadyCalendar;
+  /** It begins when something was counted last, so that nothing leaves by a clock that was ahead at the start. */
+  readonly #behind: SteadyCalendar;
   readonly #counts = { requests: new Map<string, QuotaCount>(), money: new Map<string, QuotaCount>() };
   readonly #lostHours: readonly number[];
   #onChanged: (note: Note) => void = () => {};
   #journal: Journals | undefined;
-  /** Of the budgets with a quota: where that is spent, it is asked for again after so long. */
+  /** By budget with a quota: where that is spent, it is asked for again after so long. */
   #asksAgainMs: ReadonlyMap<string, number> = new Map();
 
   constructor(clock: Clock, { rows, lostHours }: KeptQuotas = NOTHING_KEPT) {
-    this.calendar = new SteadyCalendar(clock, 15 * MINUTE_MS);
+    this.calendar = new SteadyCalendar(clock, FOLLOWED_AFTER_MS);
+    const lastHour = rows.reduce((last, { hour }) => Math.max(last, hour), -1);
+    const startMs = lastHour < 0 ? Infinity : (lastHour + 1) * HOUR_MS;
+    this.#behind = new SteadyCalendar(clock, FOLLOWED_AFTER_MS, Math.min(clock.wallNow(), startMs));
     this.calendar.onSet((byMs, nowMs) => {
       for (const count of this.#all) count.calendarSet(byMs, nowMs);
     });
@@ -110,6 +120,12 @@ export class Quotas implements Constraint {
     return [...counts, ...quotaNotes({ rows: [], lostHours: this.#lostHours })];
   }
 
+  /** The same, shorter, for whoever leads next. */
+  get sums(): readonly Note[] {
+    const sums = this.#all.flatMap((count) => count.sums);
+    return [...sums, ...quotaNotes({ rows: [], lostHours: this.#lostHours })];
+  }
+
   /** From now on, and all that it does not hold yet. What an impossible hour holds was sent just now at the latest. */
   keepIn(journal: Journals): void {
     this.#journal = journal;
@@ -127,6 +143,8 @@ export class Quotas implements Constraint {
       if (money !== undefined) this.of(name, "money");
     }
     for (const count of this.#all) count.change(limits.get(count.key.budget)?.[count.key.of]);
+    const gone = this.#all.filter((count) => !limits.has(count.key.budget) && !count.isNeeded);
+    for (const { key } of gone.slice(0, -MOST_GONE)) this.#counts[key.of].delete(key.budget);
     const limited = budgets.filter(({ quota, spend }) => quota !== undefined || spend !== undefined);
     this.#asksAgainMs = new Map(
       limited.map(({ name, rates }) => [name, Math.min(...rates.map(({ perMs }) => perMs))]),
@@ -164,13 +182,13 @@ export class Quotas implements Constraint {
 
   #add({ budget, of }: QuotaKey, restored: readonly QuotaRow[]): QuotaCount {
     const nowMs = (): number => this.calendar.now();
+    const surelyMs = (): number => Math.min(nowMs(), this.#behind.now());
     const hours = new Set(restored.map(({ hour }) => hour));
     const lost = this.#lostHours
       .filter((hour) => !hours.has(hour))
       .map((hour) => ({ hour, requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS }));
-    const count = new QuotaCount({ budget, of }, nowMs, [...lost, ...restored], (note) =>
-      this.#onChanged(note),
-    );
+    const onChanged = (note: Note): void => this.#onChanged(note);
+    const count = new QuotaCount({ budget, of }, nowMs, [...lost, ...restored], onChanged, surelyMs);
     this.#counts[of].set(budget, count);
     return count;
   }

@@ -14,7 +14,18 @@ import { noted } from "../../config/keys/notes.ts";
 import { atLeastOne, atMostOne, ruled } from "../../config/keys/rules.ts";
 import { MOST_STATUS } from "../../config/schema/expect.ts";
 import type { Section } from "../../config/schema/section.ts";
-import { REFUSAL_MEANINGS, type RefusalMeaning } from "../../kernel/exchange/outcome.ts";
+
+/** What an answer that declines to serve us can mean. */
+export const REFUSAL_MEANINGS = [
+  "rate",
+  "quota",
+  "unauthorized",
+  "forbidden",
+  "blocked",
+  "server_error",
+  "client_error",
+] as const;
+export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
 
 /** How one upstream refuses, told by its operator. All that is given must hold. */
 export type RefusalRule = {
@@ -65,7 +76,7 @@ const refusalRule: z.ZodType<RefusalRule> = ruled(
 export const REFUSALS: Section = {
   at: "expect",
   shape: {
-    refusals: list(refusalRule, 50, "refusals")
+    refusals: list(refusalRule, 50, "refusals", ", such as - { status: [403], means: rate }")
       .optional()
       .describe(
         "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",

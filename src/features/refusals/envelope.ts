@@ -5,8 +5,8 @@ import { isList, isObject } from "../../kernel/text/json.ts";
 import { remembered } from "../../platform/remembered.ts";
 import { wordSet } from "../../kernel/text/word-set.ts";
 import { type Facts, LONGEST_CODE } from "./facts.ts";
-import { recognise } from "./recognise.ts";
-import type { Recognition } from "./rules.ts";
+import { classifyRefusal } from "./classify.ts";
+import type { Classification } from "./rules.ts";
 import { MOST_REMEMBERED } from "./words.ts";
 
 /** A larger answer is the resource itself. */
@@ -19,26 +19,26 @@ const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]
  * A good answer may be full of words about limits and keys, so its JSON is read as a refusal only if it looks like a
  * failure. Where nothing but a failure stands there, it is one without any word that we know.
  */
-export function recogniseInJson(
+export function classifyJson(
   head: AnswerHead,
   body: Uint8Array,
   value: unknown,
   facts: () => Facts,
-): Recognition | undefined {
+): Classification | undefined {
   const told = isList(value) && value.length === 1 ? value[0] : value;
-  if (body.length > MOST_REFUSAL_BYTES || !isObject(told)) return undefined;
+  if (body.length > MOST_REFUSAL_BYTES || !isObject(told) || !speaksOfFailure(told, 1)) return undefined;
   const envelope = envelopeOf(told);
   if (envelope === undefined) return undefined;
-  const { codes, leaves, isBare, isGood, isResource, isToldOff } = envelope;
-  const status = isToldOff ? codes.find((code) => REFUSING_STATUSES.has(code)) : undefined;
+  const { codes, kind, leaves, isBare, isExplained } = envelope;
+  const status = isExplained ? codes.find((code) => REFUSING_STATUSES.has(code)) : undefined;
   const isFailure = saysFailure(envelope);
   // A list of codes with a message each may be content.
   const mayBe = told === value && mayBeFailure(envelope);
   if (status !== undefined || isFailure || mayBe) {
-    const found = recognise(head, facts(), status ?? 200);
+    const found = classifyRefusal(head, facts(), status ?? 200);
     if (found !== undefined) return found;
   }
-  if (!isBare || isGood || isResource || !(isFailure || (mayBe && isToldOff))) return undefined;
+  if (kind !== "verdict" || !isBare || !(isFailure || (mayBe && isExplained))) return undefined;
   const said = leaves
     .map((leaf) => (typeof leaf.value === "string" ? leaf.value.toLowerCase() : ""))
     .join(" ");
@@ -50,7 +50,7 @@ export function recogniseInJson(
 }
 
 const REQUEST_IS_WRONG =
-  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|unexpected (?:endpoint|method|field|parameter)|no such|no data|unable to find|already exists?|not[ _](?:exist|(?:be )?found))(?![a-z])|notfound|参数|不存在/;
+  /(?<![a-z])(?:invalid|incorrect|malformed|unsupported|missing|required|unexpected (?:endpoint|method|field|parameter)|no such|no data|unable to find|already exists?|param(?:eter)?s? error|not[ _](?:exist|(?:be )?found))(?![a-z])|notfound|参数|不存在/;
 const WENT_WRONG =
   /(?<![a-z]|(?:no|without) )(?:error|failed|failure|cannot|can't|unable|exception)(?![a-z])/;
 
@@ -63,23 +63,23 @@ type Leaf = { readonly name: Name; readonly value: unknown; readonly within: Wit
  */
 type Within = "verdict" | "fault" | "message" | "other";
 
-/** What an answer says, however it is wrapped. */
+/** An answer, however it is wrapped. */
 type Envelope = {
+  /**
+   * `good`: it says that all went well, whatever its codes are, as in `{"code": 50000, "message": "success"}`.
+   * `resource`: what has an identity is a thing that may have failed, and no refusal of ours.
+   */
+  readonly kind: "good" | "resource" | "verdict";
+  /** Nothing stands beside a verdict and what it says of it. */
+  readonly isBare: boolean;
   readonly leaves: readonly Leaf[];
   /** The numbers of its codes. */
   readonly codes: readonly number[];
   readonly hasMessage: boolean;
-  /** Only a verdict, and what it says of it. */
-  readonly isBare: boolean;
-  /** It says that all went well, whatever its codes are: `{"code": 50000, "message": "success"}` */
-  readonly isGood: boolean;
-  /** What has an identity is a thing that may have failed, and no refusal of ours. */
-  readonly isResource: boolean;
   /** Whoever asks for a thing with a code gets a description of it: what failed has a message. */
-  readonly isToldOff: boolean;
+  readonly isExplained: boolean;
 };
 
-/** What the name of a member tells. */
 type Name = {
   /** Without case, hyphens and underscores. */
   readonly text: string;
@@ -100,16 +100,17 @@ const CODE = new RegExp(
   `^(?:${LEAD}*(?:code|cd|stat|status)|info(?:code)?|${LEAD}(?:no|id)|cod|ret|err(?:or)?)$`,
 );
 const MESSAGE = new RegExp(
-  `^${LEAD}*(?:emsg|msg|message|desc|description|te?xt|string|reason|detail|info|note|information|body|error|remark)s?$`,
+  `^${LEAD}*(?:emsg|msg|message|desc|description|te?xt|string|reason|detail|info|note|information|body|error|remark|cause|hint|resolution)s?$`,
 );
+const EXPLAINS = new RegExp(`(?:msg|message|desc|error|details?)$|^${LEAD}+description$`);
 const OF_FAULT = new RegExp(
-  `^${LEAD}*(?:err(?:or)?s?|fail|fault|exception)(?:${LEAD}|code|cd|nm|id|no|te?xt|desc|description|info|detail|type)*$`,
+  `^${LEAD}*(?:err(?:or|eur)?(?:e?s)?|fail|fault|exception)(?:${LEAD}|code|cd|nm|id|no|te?xt|desc|description|info|detail|type)*$`,
 );
 const SUCCESS = wordSet("ok success issuccess successful issuccessful succeeded");
 const VERDICT = wordSet("status result response");
 const CONTENT = wordSet("data results items value");
 const AROUND = wordSet(
-  "id requestid traceid userid logid sid tid t time timestamp ts correlationid path type object jsonrpc request action method responsemetadata warning",
+  "id requestid traceid userid logid sid tid t time timestamp ts correlationid path type object jsonrpc request action method responsemetadata warning retryafter estimatedtime",
 );
 const LONGEST_NAME = 40;
 
@@ -127,31 +128,29 @@ const nameOf = remembered(MOST_REMEMBERED, (key: string): Name => {
   };
 });
 
-const FAILURE_WORDS = wordSet("error fail failed failure ko nok not_ok notok unauthorized forbidden");
+const FAILURE_WORDS = wordSet("err error fail failed failure ko nok not_ok notok unauthorized forbidden");
 
 /** A status of a failure, or a code that begins with one: 404, 50013, 40101. */
 const FAILED = /^[45]\d\d(?:\d\d)?$/;
 
 /** It says that it failed, and perhaps no more. */
-function saysFailure(envelope: Envelope): boolean {
-  const { leaves, codes, hasMessage, isBare, isResource, isToldOff } = envelope;
-  const isOnlyVerdict = isBare && !isResource;
-  if (isOnlyVerdict && isToldOff && codes.some((code) => FAILED.test(String(code)))) return true;
-  if (isOnlyVerdict && hasMessage && codes.some((code) => code < 0)) return true;
+function saysFailure({ leaves, codes, hasMessage, kind, isBare, isExplained }: Envelope): boolean {
+  const isAlone = isBare && kind !== "resource";
+  if (isAlone && isExplained && codes.some((code) => FAILED.test(String(code)))) return true;
+  if (isAlone && hasMessage && codes.some((code) => code < 0)) return true;
   return leaves.some((leaf) => {
     const { name, value, within } = leaf;
     if (name.isSuccess) return value === false || value === "false";
     if (within === "fault") return isOfFault(leaf);
-    if (isResource) return false;
-    if ((isOnlyVerdict || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
-    if (!isFailureWord(value)) return false;
-    return within !== "other" && (name.isVerdict || (isOnlyVerdict && hasMessage));
+    if (kind === "resource") return false;
+    if ((isAlone || name.text === "error" || name.text === "errors") && isOfFault(leaf)) return true;
+    return isFailureWord(value) && within !== "other" && (name.isVerdict || (isAlone && hasMessage));
   });
 }
 
 /** It is a failure, if words or codes say of what. */
-function mayBeFailure({ leaves, hasMessage, isBare, isGood, isResource }: Envelope): boolean {
-  if (isGood || isResource) return false;
+function mayBeFailure({ leaves, hasMessage, kind, isBare }: Envelope): boolean {
+  if (kind !== "verdict") return false;
   const isWhole = isBare && hasMessage;
   if (leaves.length > 1 && leaves.every(({ name }) => name.isMessage && !name.isOfFault)) return true;
   return leaves.some(
@@ -166,6 +165,26 @@ function mayBeFailure({ leaves, hasMessage, isBare, isGood, isResource }: Envelo
   );
 }
 
+/** Whether anything in it could be a failure: most good answers say nothing of one, and cost no more than this look. */
+function speaksOfFailure(object: object, level: number): boolean {
+  let [values, words, verdicts] = [0, 0, 0];
+  for (const key in object) {
+    const each: unknown = Reflect.get(object, key);
+    const value: unknown = isList(each) && each.length === 1 ? each[0] : each;
+    const name = nameOf(key);
+    if (isFailureWord(value) || ((name.isCode || name.text === "value") && isFault(value, name))) return true;
+    if ((name.isVerdict || name.isSuccess) && isNo(value)) return true;
+    if (name.isOfFault && value !== false && !isNothing(value)) return true;
+    if (!isObject(value)) {
+      values += 1;
+      if (name.isMessage) words += 1;
+      if (name.isVerdict) verdicts += 1;
+    } else if (level < MOST_LEVELS && speaksOfFailure(value, level + 1)) return true;
+  }
+  // Words alone may say of what, and so may a verdict alone.
+  return values > 0 && (words === values || verdicts === values);
+}
+
 function envelopeOf(value: object): Envelope | undefined {
   const all = leavesIn(value, "verdict", 1);
   if (all === undefined) return undefined;
@@ -174,18 +193,16 @@ function envelopeOf(value: object): Envelope | undefined {
   const isBare = all.every(isKnown);
   const leaves = isBare && !isGood ? all : near;
   const beside = leaves.filter(({ within }) => within !== "fault");
+  const isResource =
+    beside.some((leaf) => leaf.name.text === "id" && !isNothing(leaf.value)) &&
+    !beside.some(({ name }) => name.text === "jsonrpc");
   return {
-    leaves,
-    codes: leaves.filter(({ name }) => name.isCode && !isGood).map((leaf) => Number(leaf.value)),
-    hasMessage: beside.some((leaf) => leaf.name.isMessage && isFilled(leaf.value)),
+    kind: isResource ? "resource" : isGood ? "good" : "verdict",
     isBare,
-    isGood,
-    isResource:
-      beside.some((leaf) => leaf.name.text === "id" && !isNothing(leaf.value)) &&
-      !beside.some(({ name }) => name.text === "jsonrpc"),
-    isToldOff: leaves.some(
-      ({ name, within }) => within === "fault" || /(?:msg|message|desc|error|details?)$/.test(name.text),
-    ),
+    leaves,
+    codes: isGood ? [] : leaves.filter(({ name }) => name.isCode).map((leaf) => Number(leaf.value)),
+    hasMessage: beside.some((leaf) => leaf.name.isMessage && isFilled(leaf.value)),
+    isExplained: leaves.some(({ name, within }) => within === "fault" || EXPLAINS.test(name.text)),
   };
 }
 

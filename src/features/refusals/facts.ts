@@ -1,18 +1,19 @@
-/** What a body says, picked out of whatever form it has: codes for machines, words for people, times. */
+/** Picks out of a body, whatever its form: codes for machines, words for people, times. */
 
 import type { JsonBody } from "../../kernel/exchange/json-body.ts";
-import {
-  REFUSAL_CHARS,
-  REFUSAL_CODES,
-  REFUSAL_LEVELS,
-  REFUSAL_TIMES,
-  REFUSAL_VALUES,
-  SMALL_BODY_BYTES,
-} from "../../kernel/exchange/bounds.ts";
 import { isList } from "../../kernel/text/json.ts";
 import { remembered } from "../../platform/remembered.ts";
 import { wordSet } from "../../kernel/text/word-set.ts";
-import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";
+import { cut, MOST_REMEMBERED, plain, type SetName, type Words } from "./words.ts";
+import { SMALL_BODY_BYTES } from "../../kernel/exchange/exchange.ts";
+
+/** So many values of a body are looked at, level by level, and so many characters of its sentences. */
+export const REFUSAL_VALUES = 120;
+const REFUSAL_LEVELS = 6;
+/** In headers, and in the body. */
+export const REFUSAL_CODES = 24;
+const REFUSAL_TIMES = 20;
+const REFUSAL_CHARS = 1_024;
 
 /** A code or a sentence. `place` is for people: never more than names that many APIs use. */
 export type Statement = { readonly place: string; readonly text: string; readonly words: Words };
@@ -52,7 +53,7 @@ export function factsOf(
   const found = isJson
     ? factsOfJson(read.value, isProblem)
     : text.startsWith("<")
-      ? factsOfText("the page", visibleText(text))
+      ? factsOfText("the page", visibleText(text.replaceAll(/<!\[CDATA\[|\]\]>/g, " ")))
       : factsOfText("the body", text);
   return {
     ...found,
@@ -70,7 +71,7 @@ const CODE_NAMES = wordSet(`
   faultcode reasoncode errno resultcode responsecode data result response`);
 /** `request_id` and `field_name` tell nothing. */
 const CODE_NAMES_ALONE = wordSet("id name");
-/** What was asked for, or where to read more: no reason for a refusal. */
+/** Such a field repeats what was asked for, or says where to read more: it is no reason for a refusal. */
 const NO_REASON = /\b(?:field|param|parameter|path|url|uri|link|query|input)\b/;
 const TIME_NAMES = wordSet("retry reset resets wait estimated backoff available next");
 
@@ -161,8 +162,8 @@ function membersOf(value: object, { key, place, level }: Member, most: number): 
     });
 }
 
-export function saysAnywhere(sets: number, { codes, sentences }: Facts): boolean {
-  const says = ({ words }: Statement): boolean => (words.sets & sets) !== 0;
+export function saysAnywhere(sets: readonly SetName[], { codes, sentences }: Facts): boolean {
+  const says = ({ words }: Statement): boolean => sets.some((set) => words.sets.has(set));
   return codes.some(says) || sentences.some(says);
 }
 
@@ -189,11 +190,11 @@ function problemCode(address: string, level: number): string {
 }
 
 /** Flickr: `<err code="100" msg="Invalid API Key"/>`. */
-const SAID_IN_A_TAG = /\s(?:msg|message|text)=["'][^"'<]{1,200}["']/i;
+const SAID_IN_A_TAG = /\s(?:err(?:or)?)?(?:msg|message|text|string|reason)=["'][^"'<]{1,200}["']/i;
 
 const ENDS_A_TITLE = /^\/title/;
 
-/** What a reader of a page would see of its beginning, and its title. */
+/** A reader of the page would see this of its beginning, and its title. */
 function visibleText(markup: string): string {
   let visible = "";
   let at = 0;

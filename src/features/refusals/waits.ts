@@ -6,7 +6,7 @@ import { SECOND_MS } from "../../kernel/time/duration.ts";
 import { parseHttpDate } from "../../kernel/time/http-date.ts";
 import { durationAt, UNIT_MS_BY_WORD } from "../hints/fields/time-in.ts";
 
-/** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
+/** Reads fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
 export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
   return times.map((field) => readField(field, anchorMs)).reduce(longerWait, NO_WAIT);
 }
@@ -28,7 +28,7 @@ const BEFORE_TIME =
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
-/** Of sentences: "try again in 1h2m3s", "retry after 1343.2 minutes", "banned until 1629399758399". */
+/** Reads sentences: "try again in 1h2m3s", "retry after 1343.2 minutes", "banned until 1629399758399". */
 export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedWait {
   let wait = NO_WAIT;
   let times = 0;

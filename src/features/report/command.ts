@@ -29,7 +29,10 @@ export async function report(options: ReportOptions): Promise<number> {
   if (loaded === undefined) return 1;
   const { config } = loaded;
   const paths = state.length > 0 ? state : config.state === undefined ? [] : [config.state.path];
-  if (paths.length === 0) return refuse('the config has no "state.path", and --state names no file');
+  if (paths.length === 0)
+    return refuse(
+      'nothing is kept: the config has no "state.path", such as state: { path: pacewatch.db }, and --state names no file',
+    );
   const asked = askedFor(options, wallNowMs);
   if (typeof asked === "string") return refuse(asked);
   if (!isReportFormat(format)) return refuse(`--format must be one of ${REPORT_FORMATS.join(", ")}`);
@@ -43,8 +46,10 @@ export async function report(options: ReportOptions): Promise<number> {
   // Of eleven such years as HTML, the largest took 155 MB where the old heap may grow by half before it is collected.
   setFlagsFromString("--heap-growing-percent=15");
   let isBegun = false;
+  const { vantage } = config;
   try {
-    for (const piece of writeReport({ paths, upstreams: reported, asked, format, nowMs: wallNowMs })) {
+    const question = { paths, vantage, upstreams: reported, asked, format, nowMs: wallNowMs };
+    for (const piece of writeReport(question)) {
       out(piece);
       isBegun = true;
     }

@@ -82,6 +82,7 @@ const slaSchema: z.ZodType<Sla> = named(
       }),
       MOST_CREDITS,
       "credits",
+      ", such as - { below: 99.9%, credit: 10% }",
     )
       .optional()
       .describe("What the provider pays back. Of those that apply, the one with the lowest below counts."),

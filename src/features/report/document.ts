@@ -1,16 +1,15 @@
 /** A report in words: sentences and tables, which each format writes in its own way. */
 
 import type { BadUnit, Sla } from "./config.ts";
-import { formatMoney, UNITS_OF_MONEY } from "../money/price.ts";
+import { formatMoney, UNITS_OF_MONEY } from "../../platform/money.ts";
 import { happenedPhases } from "../../kernel/exchange/exchange.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
-import { availabilityOf, watchedWords } from "../history/availability.ts";
-import { humanLatency, UNITS } from "../history/humanize.ts";
-import { STATE_WORDS } from "../status/words.ts";
+import { availabilityOf, type AvailabilityWindow, watchedWords } from "../history/availability.ts";
+import { UNITS, humanLatency, inThousands } from "../../platform/humanize.ts";
+import { STATE_WORDS, whyWords } from "../history/words.ts";
 import { formatPercentage } from "../../kernel/text/percent.ts";
-import { inThousands } from "../history/thousands.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
-import { formatDuration } from "../../kernel/time/duration.ts";
+import { formatDuration, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { HOW } from "./how.ts";
 import {
   isEmpty,
@@ -89,10 +88,11 @@ function tableOf<Of>(
   };
 }
 
-function summary({ atMs, upstreams }: Report): readonly Block[] {
+function summary({ atMs, vantage, upstreams }: Report): readonly Block[] {
   const month = dateTime(atMs).slice(0, "2026-11".length);
   const nothing = ` Nothing was watched in this period. This month is --month ${month} (or ?month=${month}).`;
-  const text = `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}${upstreams.every(isEmpty) ? nothing : ""}`;
+  const watched = vantage === undefined ? "" : ` Watched from ${vantage.name}, one of ${vantage.of} places.`;
+  const text = `Written by Pacewatch on ${dateTime(atMs)}.${watched} ${HOW.report}${upstreams.every(isEmpty) ? nothing : ""}`;
   return [
     { kind: "paragraph", text },
     tableOf("In short", HOW.short, upstreams, [
@@ -114,8 +114,13 @@ function providerRatio({ sla, months: [month, ...more] }: UpstreamReport): Cell 
   return month === undefined ? ratio(undefined) : availabilityOfMonth(month);
 }
 
-function availabilityOfMonth({ watchedMinutes, availability }: ReportedMonth): Figure {
-  return ratio(watchedMinutes === 0 ? undefined : availability);
+function availabilityOfMonth(month: ReportedMonth): Figure {
+  return month.watchedMinutes === 0 ? ratio(undefined) : marked(ratio(month.availability), watchedIn(month));
+}
+
+function watchedIn({ minutes, watchedMinutes, badMinutes }: ReportedMonth): AvailabilityWindow {
+  const [watchedMs, failedMs] = [watchedMinutes * MINUTE_MS, badMinutes * MINUTE_MS];
+  return availabilityOf(minutes * MINUTE_MS, { watchedMs, failedMs });
 }
 
 const NOT_SAID = "not configured";
@@ -137,11 +142,12 @@ function costsIn(costs: readonly ReportedCost[]): string {
 }
 
 function blocksOf(upstream: UpstreamReport): readonly Block[] {
-  const { sla, incidents, timeZone, fromMs, toMs, costs } = upstream;
+  const { sla, incidents, timeZone, fromMs, toMs, lengthMs, costs } = upstream;
+  const soFar = fromMs + lengthMs < toMs ? `, so far until ${dateTime(fromMs + lengthMs)}` : "";
   return [
     {
       kind: "paragraph",
-      text: `From ${dateTime(fromMs)} to ${dateTime(toMs)}: days of ${timeZone}. Polled ${upstream.schedule}.`,
+      text: `From ${dateTime(fromMs)} to ${dateTime(toMs)}${soFar}: days of ${timeZone}. Polled ${upstream.schedule}.`,
     },
     figures(upstream),
     ...(sla === undefined ? [] : [providerTable(sla, upstream.months)]),
@@ -224,8 +230,11 @@ function providerTable(
   ]);
 }
 
-function promiseOf({ watchedMinutes, isKept, isOver, isWhole }: ReportedMonth): string {
+/** Enough bad minutes break it, however little was watched; a few good ones do not show that it was kept. */
+function promiseOf(month: ReportedMonth): string {
+  const { watchedMinutes, isKept, isOver, isWhole } = month;
   if (watchedMinutes === 0) return "not watched";
+  if (isKept && watchedIn(month).isEarly) return "too little watched";
   return `${isKept ? "kept" : "missed"}${isOver ? "" : " so far"}${isWhole ? "" : " in these days"}`;
 }
 
@@ -237,7 +246,7 @@ function incidentTable(incidents: readonly ReportedIncident[]): Table {
     ["Lasted", ({ durationMs }) => time(durationMs)],
     ["In this period", ({ inPeriodMs }) => time(inPeriodMs)],
     ["What", ({ state }) => STATE_WORDS[state].title],
-    ["Why", ({ reason }) => reasonWords(reason)],
+    ["Why", whyWords],
     ["Polls", ({ polls }) => count(polls)],
     ["Counts as", ({ isOutage }) => (isOutage ? "outage" : "left out")],
   ]);
@@ -287,12 +296,16 @@ function costTable(costs: readonly ReportedCost[]): Table {
   ]);
 }
 
-function dayTable({ days, sla }: UpstreamReport): Table {
+function dayTable({ days, sla, fromMs: startMs, lengthMs }: UpstreamReport): Table {
+  const begun = days.filter(({ fromMs }) => fromMs < startMs + lengthMs);
+  const firstPolled = begun.findIndex(
+    (day) => day.ok + day.failed + day.throttled + day.rejected + day.offline + day.otherOurs > 0,
+  );
   const isLong = days.length > MOST_DAYS_SHOWN;
   const how = `${HOW.days}${isLong ? ` Of more than ${MOST_DAYS_SHOWN} days, those are left out here on which all was watched and ok: they are in the JSON.` : ""}`;
-  const shown = days.filter(
-    ({ failed, watchedMs, fromMs, toMs }) => !isLong || failed > 0 || watchedMs < toMs - fromMs,
-  );
+  const shown = begun
+    .slice(Math.max(0, firstPolled))
+    .filter(({ failed, watchedMs, fromMs, toMs }) => !isLong || failed > 0 || watchedMs < toMs - fromMs);
   const columns: readonly Column<UpstreamReport["days"][number]>[] = [
     ["Day", ({ day }) => day],
     ["Watched", ({ watchedMs }) => time(watchedMs)],
@@ -328,7 +341,10 @@ const time = figuresAs({ unit: "ms", text: wholeSeconds });
 /** The same as on the page of the upstream. */
 function availabilityIn(sums: Pick<ReportedDay, "fromMs" | "toMs" | "watchedMs" | "failedMs">): Figure {
   const window = availabilityOf(sums.toMs - sums.fromMs, sums);
-  const figure = ratio(window.ratio);
+  return marked(ratio(window.ratio), window);
+}
+
+function marked(figure: Figure, window: AvailabilityWindow): Figure {
   return window.isEarly ? { ...figure, early: watchedWords(window) } : figure;
 }
 

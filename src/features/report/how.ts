@@ -18,9 +18,9 @@ export const HOW = {
   availability:
     "(Watched - failed) / watched. Of how much is said where less than a tenth of the period was watched.",
   throttled:
-    "Polls that were refused for a rate limit or a quota (429, 402). They say nothing of whether it works.",
+    "Polls that were refused for a rate limit or a quota (mostly 429). They say nothing of whether it works.",
   rejected:
-    "Polls whose key, token or permission was rejected (401, 403). They say nothing of whether it works.",
+    "Polls whose key, token or permission was rejected (mostly 401 or 403). They say nothing of whether it works.",
   offline: "Polls that failed while no upstream could be reached: our own network was down.",
   otherOurs: "Polls that ended while Pacewatch was suspended, had no memory for the answer, or had a bug.",
   unwatched:
@@ -30,12 +30,12 @@ export const HOW = {
   slowestMs: "The longest of the ok polls.",
   withinObjective: "Ok polls that took no longer than the objective / ok polls.",
   months:
-    "Availability = 1 - bad minutes / minutes of the month that are over, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. A credit is worked out for a whole month that is over, by the first of the two.",
+    "Availability = 1 - bad minutes / minutes of the month that are over, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. Where less than a tenth was watched, no promise is called kept. A credit is worked out for a whole month that is over, by the first of the two.",
   incidents:
     "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. An outage goes on until then: polls that were throttled or rejected meanwhile are in its time and its polls, but not in the availability. Left out: throttled, our key, or our own network.",
   evidence:
     "Of each incident the first two polls that were not ok, and the last one. Request ids are the provider's own. What came back is quoted: keys are removed, and long texts are cut.",
   costs:
     "Of Pacewatch's own polls: what each cost by the price that the config had then, in billionths, rounded up. Where no answer tells how much was used, it is the most that the poll may cost. Polls without a price are not in here.",
-  days: "As above, for each day.",
+  days: "As above, for each day from the first one with a poll.",
 } as const;

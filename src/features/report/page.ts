@@ -1,7 +1,7 @@
 import { type Cell, documentOf, figureText, type Table } from "./document.ts";
 import type { Report } from "./report.ts";
-import { escaped } from "../page/markup.ts";
-import { htmlStart } from "../page/shell.ts";
+import { escaped } from "../../http/markup/markup.ts";
+import { htmlStart } from "../../http/markup/html-start.ts";
 
 /** One file that needs no other, with no script in it. Written as text, as it may have thousands of rows. */
 export function* reportPage(report: Report): Generator<string> {

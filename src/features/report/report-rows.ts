@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { codeOf } from "../../kernel/text/escape.ts";
 import { isList } from "../../kernel/text/json.ts";
 import type { Period } from "./period.ts";
 import {
@@ -165,7 +166,8 @@ function readVersion<Read>(path: string, read: (database: DatabaseSync) => Read)
       return read(database);
     });
   } catch (error) {
-    throw new Error(`the state file "${path}" cannot be read: it ${troubleOf(error).says}`, { cause: error });
+    const why = codeOf(error) === "ENOENT" ? "there is no such file" : `it ${troubleOf(error).says}`;
+    throw new Error(`the state file "${path}" cannot be read: ${why}`, { cause: error });
   }
 }
 

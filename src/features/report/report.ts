@@ -1,10 +1,10 @@
 /** From what is kept and the config to what a report says: numbers and times, in no words yet. */
 
-import type { Upstream } from "../../kernel/config/config.ts";
+import type { Upstream, Vantage } from "../../kernel/config/config.ts";
 import type { Sla } from "./config.ts";
-import { UNITS_OF_MONEY } from "../money/price.ts";
+import { UNITS_OF_MONEY } from "../../platform/money.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
-import { EVIDENCE_POLLS, type Incident } from "../history/incidents.ts";
+import { EVIDENCE_POLLS, type Incident, OUTCOME_OF } from "../history/incidents.ts";
 import { availabilityOf } from "../history/availability.ts";
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
 import type { Month, Period, Span } from "./period.ts";
@@ -95,7 +95,7 @@ export type ReportedMonth = Pick<Month, "isWhole"> & {
   readonly claimUntilMs: number | undefined;
 };
 
-export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" | "evidence"> & {
+export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" | "reasons" | "evidence"> & {
   /** When the first poll was sent that shows it; when that ended where it is not kept. */
   readonly fromMs: number;
   /** The end of the first ok poll. Undefined if it was not over when it was seen last. */
@@ -139,6 +139,8 @@ export function isEmpty({ watchedMs, incidents }: Pick<UpstreamReport, "watchedM
 export type Report = {
   readonly version: 1;
   readonly atMs: number;
+  /** From where the upstreams were watched; absent where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   readonly upstreams: readonly UpstreamReport[];
 };
 
@@ -309,12 +311,6 @@ function monthOf(
   };
 }
 
-const OUTCOME_OF: Readonly<Record<string, PollStatus["outcome"]>> = {
-  down: "failed",
-  throttled: "throttled",
-  unauthorized: "rejected",
-};
-
 function incidentOf(incident: KeptIncident, { fromMs, toMs }: Period, nowMs: number): ReportedIncident {
   const { state, reason, polls, evidence, startedAtMs, endedAtMs, seenAtMs, isUnwatched = false } = incident;
   const first = evidence.find(({ outcome, atMs }) => outcome === OUTCOME_OF[state] && atMs <= startedAtMs);
@@ -324,6 +320,7 @@ function incidentOf(incident: KeptIncident, { fromMs, toMs }: Period, nowMs: num
     state,
     reason,
     polls,
+    reasons: incident.reasons,
     evidence,
     fromMs: begunMs,
     toMs: endedAtMs,

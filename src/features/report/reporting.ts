@@ -1,3 +1,4 @@
+import type { Vantage } from "../../kernel/config/config.ts";
 import { keptIn } from "./report-rows.ts";
 import { type Asked, periodOf } from "./period.ts";
 import { isEmpty, type Report, type Reported, type UpstreamReport, upstreamReport } from "./report.ts";
@@ -8,6 +9,8 @@ import { reportPage } from "./page.ts";
 export type ReportQuestion = {
   /** State files: of a fleet, one for each process that has polled them. */
   readonly paths: readonly string[];
+  /** From where they were watched; undefined where nobody else watches. */
+  readonly vantage?: Vantage | undefined;
   readonly upstreams: readonly Reported[];
   readonly asked: Asked;
   readonly format: ReportFormat;
@@ -24,12 +27,12 @@ const PART_CHARS = 65_536;
 
 /** Writes in parts, and reads the incidents of each part for it. Throws where a file cannot be read. */
 export function* writeReport(question: ReportQuestion): Generator<string> {
-  const { asked, format, nowMs } = question;
+  const { asked, format, nowMs, vantage } = question;
   let upstreams = reportsOf(question);
   if (asked.ifEmpty !== undefined && upstreams.every(isEmpty))
     upstreams = reportsOf({ ...question, asked: asked.ifEmpty });
   let part = "";
-  for (const piece of WRITERS[format]({ version: 1, atMs: nowMs, upstreams })) {
+  for (const piece of WRITERS[format]({ version: 1, atMs: nowMs, vantage, upstreams })) {
     part += piece;
     if (part.length < PART_CHARS) continue;
     yield part;

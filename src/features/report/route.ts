@@ -1,7 +1,6 @@
 import { isReportFormat, REPORT_FORMATS, REPORT_TYPES, type ReportFormat } from "./formats.ts";
 import { type Asked, askedFor } from "./period.ts";
 import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
-import type { Status } from "../status/status.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import { askOnce } from "../../platform/thread.ts";
 import { reportedOf } from "./report.ts";
@@ -17,7 +16,8 @@ export type ReportRequest = {
 
 /** Asked anew for each request: a reload may have changed them. */
 export type ReportDeps = {
-  status(): Status;
+  /** The upstreams of now. */
+  status(): { readonly names: Iterable<string>; readonly nowMs: number };
   config(): Config;
 };
 
@@ -44,8 +44,8 @@ function report(
   if (config.state === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
   const { searchParams: search } = request.url;
   const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
-  const { upstreams: known, nowMs } = deps.status();
-  const all = Array.from(known, ({ name }) => name);
+  const { names: known, nowMs } = deps.status();
+  const all = [...known];
   const wanted = search.has("upstream") ? search.getAll("upstream") : all;
   const asked = askedFor({ month, from, to }, nowMs);
   const format = search.get("format") ?? "html";
@@ -79,6 +79,7 @@ function inThread(
   const wanted = new Set(upstreams);
   const reported = config.upstreams.filter(({ name }) => wanted.has(name)).map(reportedOf);
   const paths = config.state === undefined ? [] : [config.state.path];
-  const question: ReportQuestion = { paths, upstreams: reported, asked, format, nowMs };
+  const { vantage } = config;
+  const question: ReportQuestion = { paths, vantage, upstreams: reported, asked, format, nowMs };
   return askOnce("report", new URL("report-worker.ts", import.meta.url), question);
 }

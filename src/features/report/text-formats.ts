@@ -1,6 +1,6 @@
 /** A report as CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
 
-import { jsonPieces } from "../status/pieces.ts";
+import { jsonPieces } from "../../http/routes/pieces.ts";
 import { escapeText } from "../../kernel/text/escape.ts";
 import { type Cell, documentOf, type Part } from "./document.ts";
 import { HOW } from "./how.ts";

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import { POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
 import type { ColumnsQuestion } from "../history/state.ts";
 import { type Columns, columnsOfPolls, columnsOfBuckets, type PollOfColumn } from "../history/timeline.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { count, number, oneOf, readRows, type Row, whole } from "../../kernel/text/rows.ts";
 import { bucketOf } from "./tables.ts";
+import { POLLS_IN_FILE } from "./retention.ts";
 
 /** What a plot needs of a poll, and no more. */
 const NEWEST_POLLS = `SELECT ended_at_ms, outcome, watched_ms, iif(json_valid(facts), facts ->> 'durationMs', NULL) AS duration_ms

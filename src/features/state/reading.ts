@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../history/credit.ts";
 import { HOURS_KEPT, MINUTES_KEPT } from "../history/history.ts";
-import { FAILURES_KEPT, POLLS_KEPT, type PollStatus } from "../history/kept-poll.ts";
+import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
 import { INCIDENTS_KEPT } from "../history/incidents.ts";
 import type { RestoredUpstream } from "../history/state.ts";
 import type { Note } from "../../kernel/text/notes.ts";
@@ -10,10 +10,19 @@ import type { Restored } from "./messages.ts";
 import { readBeside } from "./quiet-file.ts";
 import { readRows, type Row, text } from "../../kernel/text/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
-import { bucketOf, closedWhere, evidenceOf, incidentOf, noteOf, pollOf, valueOf } from "./tables.ts";
+import {
+  bucketOf,
+  closedWhere,
+  evidenceOf,
+  incidentOf,
+  knownUntilOf,
+  noteOf,
+  pollOf,
+  valueOf,
+} from "./tables.ts";
 
 /** Those that are shown, with the evidence of one that is still open. */
-const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, ${closedWhere("place > 1")},
+const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls, why, ${closedWhere("place > 1")},
   CASE WHEN place = 1 AND ended_at_ms IS NULL THEN evidence END AS evidence
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents) AS incidents
   WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
@@ -32,15 +41,20 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
     database.prepare(sql).all(...given);
   const polled = namesIn(database);
   // Each upstream is read for itself: as SQLite gives them, the rows of all would take four times the memory.
-  const newest = (which: string, most: number): ReadonlyMap<string, readonly PollStatus[]> => {
+  const newest = <Read>(
+    which: string,
+    most: number,
+    read: (row: Row) => Read,
+  ): ReadonlyMap<string, readonly Read[]> => {
     const rows = (upstream: string): readonly unknown[] =>
       all(newestPolls(which, most), upstream).toReversed();
-    return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), pollOf)]));
+    return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), read)]));
   };
   const shown = all(INCIDENTS);
   const lists = {
-    polls: newest("", POLLS_KEPT),
-    failures: newest("AND outcome <> 'ok'", FAILURES_KEPT),
+    polls: newest("", POLLS_KEPT, pollOf),
+    known: newest("", 1, knownUntilOf),
+    failures: newest("AND outcome <> 'ok'", FAILURES_KEPT, pollOf),
     incidents: byUpstream(shown, incidentOf),
     evidence: byUpstream(shown, evidenceOf),
     minutes: byUpstream(all(bucketsOf("minutes"), Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT), bucketOf),
@@ -59,6 +73,7 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
     minutes: lists.minutes.get(upstream) ?? [],
     hours: lists.hours.get(upstream) ?? [],
     values: lists.values.get(upstream) ?? [],
+    knownUntilMs: lists.known.get(upstream)?.[0],
   });
   return {
     upstreams: new Map([...names].map((upstream) => [upstream, restoredOf(upstream)])),

@@ -1,10 +1,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../history/credit.ts";
-import { INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../kernel/exchange/bounds.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
 import { inTransaction } from "./database.ts";
 import { DAY_SUMS } from "./tables.ts";
+
+/** So many polls of an upstream are in the file at most. */
+export const POLLS_IN_FILE = 1_000;
+/** Each may have three such polls as its evidence. */
+export const INCIDENTS_IN_FILE = 350;
 
 const ROUND_EVERY_MS = 600_000;
 /** A round deletes in bites, so that no batch waits long. */

@@ -105,6 +105,7 @@ CREATE TABLE incidents (
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
   polls INTEGER NOT NULL,
+  why TEXT NOT NULL,
   evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;

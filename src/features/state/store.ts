@@ -4,7 +4,7 @@ import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
 import { LATE, within } from "../../platform/within.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
-import { SteadyCalendar } from "./steady-calendar.ts";
+import { SteadyCalendar } from "../../platform/steady-calendar.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { ColumnsQuestion, RestoredUpstream, SavedHistory, StateStore, Tally } from "../history/state.ts";
@@ -12,7 +12,7 @@ import type { Opened } from "../../platform/opened.ts";
 import type { Columns } from "../history/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch, Trouble } from "./messages.ts";
-import { StateRecorder } from "./recorder.ts";
+import { stateRecorder } from "./recorder.ts";
 import { noteRow } from "./tables.ts";
 import type { Died } from "../../platform/thread.ts";
 import { SqliteThread, type StateThread } from "./thread.ts";
@@ -101,7 +101,7 @@ export class SqliteStateStore implements StateStore {
   }
 
   recorderOf(upstream: string, history: SavedHistory, tallyOf?: (poll: Poll) => Tally | undefined): Recorder {
-    return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock, tallyOf);
+    return stateRecorder(upstream, history, this.#buffer, this.#parts.clock, tallyOf);
   }
 
   write(notes: readonly Note[]): Promise<boolean> {

@@ -27,7 +27,7 @@ import {
   whole,
 } from "../../kernel/text/rows.ts";
 import type { PollStatus } from "../history/kept-poll.ts";
-import type { Incident } from "../history/incidents.ts";
+import { type Incident, whyIn } from "../history/incidents.ts";
 
 const ORIGINS = ["schedule", "confirm", "again", "first"] as const;
 
@@ -42,7 +42,7 @@ export type KeyedRow = {
   readonly isLeast?: true;
 };
 
-export function pollColumns({ upstream, endedAtMs, watchedMs, status }: SavedPoll): Columns {
+export function pollColumns({ upstream, endedAtMs, watchedMs, status, knownUntilMs }: SavedPoll): Columns {
   const { id, outcome, ...facts } = status;
   return {
     upstream,
@@ -50,7 +50,7 @@ export function pollColumns({ upstream, endedAtMs, watchedMs, status }: SavedPol
     ended_at_ms: Math.round(endedAtMs),
     outcome,
     watched_ms: watchedMs,
-    facts: JSON.stringify(facts),
+    facts: JSON.stringify({ ...facts, knownUntilMs }),
   };
 }
 
@@ -60,6 +60,13 @@ export function pollOf(row: Row): PollStatus {
     outcome: row.get("outcome", oneOf(OUTCOMES)),
     ...row.get("facts", json(factsOf)),
   };
+}
+
+export function knownUntilOf(row: Row): number | undefined {
+  return row.get(
+    "facts",
+    json((facts) => facts.get("knownUntilMs", optional(number))),
+  );
 }
 
 function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome"> {
@@ -113,6 +120,7 @@ export function incidentRow(
   updatedAtMs: number,
 ): KeyedRow {
   const { upstream, startedAtMs, endedAtMs, isUnwatched = false, state, reason, polls } = incident;
+  const { reasons, answeredBy } = incident;
   return {
     table: "incidents",
     key: `${upstream} ${startedAtMs}`,
@@ -125,6 +133,7 @@ export function incidentRow(
       state,
       reason,
       polls,
+      why: JSON.stringify({ reasons, answeredBy }),
       evidence: JSON.stringify({ polls: evidence }),
     },
   };
@@ -165,6 +174,7 @@ export function incidentOf(row: Row): Incident {
     endedAtMs: row.get("ended_at_ms", optional(whole)),
     ...(row.get("unwatched", whole) === 1 && { isUnwatched: true }),
     polls: row.get("polls", whole),
+    ...row.get("why", json(whyIn)),
   };
 }
 

@@ -1,86 +1,140 @@
-import { announcedBy } from "../announcements/announcement.ts";
-import { firstEndMs, valuesKnown } from "../values/tracked.ts";
-import { worstBurn } from "../history/credit.ts";
-import type { Upstream } from "../../kernel/config/config.ts";
-import type { Value } from "../values/config.ts";
+import type { Budget, Upstream } from "../../kernel/config/config.ts";
+import type { BudgetSnapshot, Running } from "../../kernel/metrics/snapshot.ts";
+import type { Fields } from "../../kernel/text/field.ts";
 import { SKIP_CAUSES } from "../../kernel/exchange/outcome.ts";
-import type { ValueSnapshot } from "../values/values.ts";
 import type { Health } from "../../kernel/poll/health.ts";
-import { slotsOf } from "../../kernel/schedule/schedule.ts";
-import { creditSentence } from "../history/credit-sentence.ts";
-import { type UpstreamFacts, type UpstreamSummary, urlWithoutQuery, type ValueStatus } from "./status.ts";
+import {
+  type BudgetStatus,
+  type Ending,
+  type Status,
+  type UpstreamFacts,
+  type UpstreamSummary,
+} from "./status.ts";
+import { urlWithoutQuery } from "../../transport/secrets/keys.ts";
+import type { History } from "../history/history.ts";
 import type { UpstreamRecord } from "../history/upstream-record.ts";
 
 /** An upstream as it is polled now. */
 export type Polled = {
   readonly upstream: Upstream;
   readonly record: UpstreamRecord;
-  readonly condition: {
-    readonly health: Health;
-    readonly pausedUntilMs: number;
-    readonly nextSlotAtMs: number | undefined;
-  };
+  readonly health: Health;
+  readonly nextSlotAtMs: number | undefined;
 };
 
-export function summaryOf({ upstream, record, condition }: Polled, nowMs: number): UpstreamSummary {
-  const { accounts, history } = record;
-  const { slots, totalPolls, inFlight, waiting, skips } = accounts;
-  const creditEndsAtMs = upstream.values && firstEndMs(history.tracks, upstream.values);
+type OfUpstream = (upstream: Upstream, history: History, running: Running) => Fields;
+
+/** What a feature shows of an upstream or of a budget, under names of its own, and what it reads there. */
+export type Facts = {
+  readonly upstream?: OfUpstream;
+  /** Too long for a list of all upstreams. */
+  readonly details?: OfUpstream;
+  /** Until when it holds the upstream itself back; 0 if it does not. Wall clock. */
+  readonly pausedUntilMs?: (upstream: Upstream, running: Running) => number;
+  readonly budget?: (
+    budget: BudgetSnapshot,
+    nowMs: number,
+  ) => Fields & Partial<Pick<BudgetStatus, "pausedUntilMs" | "pausedBecause">>;
+  readonly endings?: (shown: Fields) => readonly Ending[];
+  /** Why too little is left of a budget for a request of this upstream; undefined while there is enough. */
+  readonly usedUp?: (
+    upstream: Upstream,
+    budget: string,
+    running: Omit<Running, "config">,
+  ) => string | undefined;
+  /** For those who hear that an upstream is not well. */
+  readonly remark?: (upstream: Fields) => string | undefined;
+};
+
+/** `which`: what a list of all upstreams shows, or what is too long for it. */
+export function shownOf(
+  { upstream, record }: Polled,
+  all: readonly Facts[],
+  running: Running,
+  which: "upstream" | "details" = "upstream",
+): Fields {
+  return Object.assign({}, ...all.map((facts) => facts[which]?.(upstream, record.history, running)));
+}
+
+/** What the features read in what they show. */
+export function readersOf(all: readonly Facts[]): Pick<Status, "endingsIn" | "remarksOn"> {
   return {
-    name: upstream.name,
-    url: urlWithoutQuery(upstream.url),
-    health: { state: condition.health.state, sinceMs: history.sinceMs, up: condition.health.isUp },
-    counts: { slots, polls: totalPolls, inFlight, waiting, skipped: skips.total },
-    lastPoll: history.lastPoll,
-    missedLastHour: history.missedLastHour(upstream.objective.availability, nowMs),
-    ...(creditEndsAtMs !== undefined && { creditEndsAtMs }),
+    endingsIn: (shown) => endingsIn(shown, all),
+    remarksOn: (upstream) => all.flatMap(({ remark }) => remark?.(upstream) ?? []),
   };
 }
 
-export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
-  const { upstream, record, condition } = polled;
+/** Of this budget, or of any of its own. */
+export function usedUpOf(
+  upstream: Upstream | undefined,
+  budget: string | undefined,
+  all: readonly Facts[],
+  running: Omit<Running, "config">,
+): string | undefined {
+  const budgets = budget === undefined ? (upstream?.budgets ?? []) : [budget];
+  const words = budgets.flatMap((of) => all.map(({ usedUp }) => upstream && usedUp?.(upstream, of, running)));
+  return words.find((each) => each !== undefined);
+}
+
+function endingsIn(shown: Fields, all: readonly Facts[]): readonly Ending[] {
+  return all.flatMap(({ endings }) => endings?.(shown) ?? []);
+}
+
+export function budgetStatusOf(
+  { name, share, vantage }: Budget,
+  budget: BudgetSnapshot,
+  all: readonly Facts[],
+  nowMs: number,
+): BudgetStatus {
+  const own = { name, share, ...(vantage && { vantage }), rates: budget.rates, pausedUntilMs: 0 };
+  return Object.assign(own, ...all.map((facts) => facts.budget?.(budget, nowMs)));
+}
+
+export function summaryOf(
+  polled: Polled,
+  all: readonly Facts[],
+  running: Running,
+  shown: Fields = shownOf(polled, all, running),
+): UpstreamSummary {
+  const { upstream, record, health } = polled;
   const { accounts, history } = record;
-  const { schedule, values, links } = upstream;
-  const read = valuesKnown(history, values ?? [], schedule.longestGapMs, nowMs);
+  const { slots, totalPolls, inFlight, waiting, skips } = accounts;
+  const creditEndsAtMs = Math.min(...endingsIn(shown, all).map(({ atMs = Infinity }) => atMs));
   return {
-    ...summaryOf(polled, nowMs),
+    name: upstream.name,
+    url: urlWithoutQuery(upstream.url),
+    health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
+    counts: { slots, polls: totalPolls, inFlight, waiting, skipped: skips.total },
+    lastPoll: history.lastPoll,
+    missedLastHour: history.missedLastHour(upstream.objective.availability, running.nowMs),
+    ...(creditEndsAtMs < Infinity && { creditEndsAtMs }),
+  };
+}
+
+export function factsOf(polled: Polled, all: readonly Facts[], running: Running): UpstreamFacts {
+  const { upstream, record, nextSlotAtMs } = polled;
+  const { accounts, history } = record;
+  const { schedule, links } = upstream;
+  const shown = shownOf(polled, all, running);
+  return {
+    ...summaryOf(polled, all, running, shown),
     budgets: upstream.budgets,
     labels: upstream.labels,
     ...(links && { links }),
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
-    usualGapMs: slotsOf(schedule).usualGapMs,
     objective: upstream.objective,
     degradedAboveMs: upstream.degradedAboveMs,
-    pausedUntilMs: condition.pausedUntilMs,
-    nextSlotAtMs: condition.nextSlotAtMs,
+    pausedUntilMs: Math.max(0, ...all.map((facts) => facts.pausedUntilMs?.(upstream, running) ?? 0)),
+    nextSlotAtMs,
     certificateExpiresAtMs: accounts.certificateExpiresAtMs(upstream.url),
-    announcement: announcedBy(history),
-    ...(values && { values: values.map((value, place) => valueStatusOf(value, read[place], nowMs)) }),
+    ...shown,
     skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skips.of(cause) })).filter(
       ({ count }) => count > 0,
     ),
     skippedSincePoll: history.skippedSincePoll,
     latency: history.latency,
-    availability: history.availability(nowMs),
+    availability: history.availability(running.nowMs),
     lastPolls: history.lastPolls,
     lastFailures: history.lastFailures,
-  };
-}
-
-function valueStatusOf(
-  { name, unit = "" }: Value,
-  read: ValueSnapshot | undefined,
-  nowMs: number,
-): ValueStatus {
-  const { value, seenAtMs, found, burns = [] } = read ?? {};
-  const sentence = creditSentence(burns, nowMs);
-  const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
-  return {
-    name,
-    unit,
-    value,
-    seenAtMs,
-    ...(found !== undefined && { found }),
-    ...(burns.length > 0 && { credit }),
   };
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from "../../kernel/time/duration.ts";
-import { eachInPieces, type Pieces } from "./pieces.ts";
+import { eachInPieces, type Pieces } from "../../http/routes/pieces.ts";
 import type { Status } from "./status.ts";
 import type { Incident } from "../history/incidents.ts";
 
@@ -9,7 +9,7 @@ const SPAN_MS = 10 * MINUTE_MS;
 /** Those of all upstreams, the newest first. */
 export function* incidentsOfAll(status: Status): Pieces<readonly Incident[]> {
   const bySpan = new Map<number, Incident[]>();
-  for (const { name } of status.upstreams) {
+  for (const name of status.names) {
     for (const incident of status.incidentsOf(name)) {
       const span = Math.floor(incident.startedAtMs / SPAN_MS);
       const others = bySpan.get(span);

@@ -1,11 +1,12 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
-import { usedUpWords } from "../history/credit-sentence.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
-import { humanDuration, humanLatency } from "../history/humanize.ts";
-import { inThousands } from "../history/thousands.ts";
+import { humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
 import { POLLS_KEPT, type PollStatus, type SkipCount } from "../history/kept-poll.ts";
 import type { BudgetStatus, UpstreamFacts } from "./status.ts";
 import type { Incident } from "../history/incidents.ts";
+
+/** Why too little is left of a budget for one more poll. */
+type UsedUp = (budget: string) => string | undefined;
 
 /** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
 export function reasonSentence(
@@ -13,9 +14,10 @@ export function reasonSentence(
   budgets: readonly BudgetStatus[],
   nowMs: number,
   incident?: Incident,
+  usedUp: UsedUp = () => undefined,
 ): string {
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
-  const sentence = healthSentence(upstream, budgets, nowMs, incident);
+  const sentence = healthSentence(upstream, budgets, nowMs, incident, usedUp);
   if (pausedUntilMs <= nowMs) return sentence;
   const { state } = upstream.health;
   // It is only known how it was.
@@ -28,11 +30,12 @@ function healthSentence(
   budgets: readonly BudgetStatus[],
   nowMs: number,
   incident: Incident | undefined,
+  usedUp: UsedUp,
 ): string {
   const { lastPolls, health } = upstream;
   switch (health.state) {
     case "unknown":
-      return unknownSentence(upstream, budgets, nowMs);
+      return unknownSentence(upstream, budgets, usedUp);
     case "up":
       return upSentence(upstream, nowMs);
     case "degraded":
@@ -81,33 +84,38 @@ function slowSentence({ lastPolls, degradedAboveMs, health }: UpstreamFacts, now
   const slowestMs = Math.max(...slow.map((poll) => poll.durationMs));
   if (slow.length >= POLLS_KEPT)
     return `Every poll for ${humanDuration(nowMs - health.sinceMs)} took longer than ${humanLatency(degradedAboveMs)}, the last ${POLLS_KEPT} up to ${humanLatency(slowestMs)}.`;
+  if (slow.length === 1)
+    return `${countOf(1, window.length)} took ${humanLatency(slowestMs)}, longer than ${humanLatency(degradedAboveMs)}.`;
   return `${countOf(slow.length, window.length)} took longer than ${humanLatency(degradedAboveMs)}, up to ${humanLatency(slowestMs)}.`;
 }
 
 function unknownSentence(
   { counts, skippedSincePoll, lastPolls }: UpstreamFacts,
   budgets: readonly BudgetStatus[],
-  nowMs: number,
+  usedUp: UsedUp,
 ): string {
   const skipped = skippedSincePoll.reduce((sum, { count }) => sum + count, 0);
   const hasPolled = counts.polls > 0;
   if (skipped > 0) {
     const slots = skipped === 1 ? "1 slot was skipped" : `${skipped} slots were skipped`;
-    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, nowMs)}.`;
+    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, usedUp)}.`;
   }
   if (hasPolled) return `${recentTrouble(lastPolls) ?? "There was no poll for a while"}.`;
   if (counts.inFlight > 0) return "The first poll is running.";
-  return counts.waiting > 0 ? "The first poll is waiting for its budget." : "Not polled yet since the start.";
+  return counts.waiting > 0
+    ? "The first poll is waiting for its budget."
+    : "Not polled yet: no slot was due since the start.";
 }
 
 /** The most frequent first. */
-function causesOf(skips: readonly SkipCount[], budgets: readonly BudgetStatus[], nowMs: number): string {
+function causesOf(skips: readonly SkipCount[], budgets: readonly BudgetStatus[], usedUp: UsedUp): string {
   const sorted = skips.toSorted((a, b) => b.count - a.count);
   const whys = sorted.map(({ cause, budget }) => {
-    const usedUp = budgets
-      .filter(({ name }) => cause === "quota" && (budget ?? name) === name)
-      .flatMap(({ quota, spend }) => usedUpWords(spend, nowMs) ?? usedUpWords(quota, nowMs) ?? []);
-    const more = [...(budget === undefined ? [] : [`budget ${budget}`]), ...usedUp];
+    const empty = cause === "quota" ? budgets.filter(({ name }) => (budget ?? name) === name) : [];
+    const more = [
+      ...(budget === undefined ? [] : [`budget ${budget}`]),
+      ...empty.flatMap((each) => usedUp(each.name) ?? []),
+    ];
     return more.length === 0 ? SKIPS[cause].because : `${SKIPS[cause].because} (${more.join(": ")})`;
   });
   if (whys.length === 1) return whys.join("");

@@ -1,6 +1,6 @@
 import { ACTIVITIES, PHASES, type Phase, type PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
 import { rowOf } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../history/humanize.ts";
+import { humanLatency } from "../../platform/humanize.ts";
 import type { PollStatus } from "../history/kept-poll.ts";
 
 /** More kinds of trouble than this are summed up as "other reasons". */

@@ -5,18 +5,14 @@
  */
 
 import type { Objective, Vantage } from "../../kernel/config/config.ts";
-import type { Burn, ValuePoint } from "../history/credit.ts";
-import type { Announcement } from "../announcements/announcement.ts";
 import type { RateStatus } from "../../kernel/budget/ledger.ts";
-import type { KnownLimit } from "../hints/learned-windows.ts";
-import type { QuotaSnapshot } from "../quota/standing.ts";
 import type { Incident } from "../history/incidents.ts";
 import type { PollStatus, SkipCount } from "../history/kept-poll.ts";
 import type { AvailabilityWindow, Missed } from "../history/availability.ts";
 import type { HealthState } from "../../kernel/poll/health.ts";
 import type { Schedule } from "../../kernel/schedule/schedule.ts";
 import type { Columns, LatencyQuantiles, Range } from "../history/timeline.ts";
-import type { QuotaForecast } from "../quota/quota-forecast.ts";
+import type { Fields } from "../../kernel/text/field.ts";
 
 export type ReloadStatus = {
   readonly successful: boolean;
@@ -41,28 +37,14 @@ export type SlotCounts = {
   readonly skipped: number;
 };
 
-/** A number that the answers tell. */
-export type ValueStatus = {
+/** Something runs out: a credit, a quota. */
+export type Ending = {
   readonly name: string;
-  /** Empty if it has none. */
-  readonly unit: string;
-  /** Undefined once it was not seen for long. */
-  readonly value: number | undefined;
-  readonly seenAtMs: number | undefined;
-  /** What stands in its place, which is no number. */
-  readonly found?: string | undefined;
-  /** Only of a credit that is known, or whose end was before it could no longer be read. */
-  readonly credit?: ForecastStatus & { readonly burns: readonly Burn[] };
-};
-
-type ForecastStatus = {
   /** For people: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
   readonly sentence: string;
-  /** By the worst pace; undefined if it is not in sight. */
-  readonly emptyAtMs: number | undefined;
+  /** Undefined if it is not in sight. */
+  readonly atMs: number | undefined;
 };
-
-export type ShownPoint = Pick<ValuePoint, "atMs" | "value">;
 
 /** A list of upstreams is sorted and counted by these, so each of them has one. */
 export type UpstreamSummary = {
@@ -78,14 +60,13 @@ export type UpstreamSummary = {
   readonly creditEndsAtMs?: number;
 };
 
+/** Features add their facts to these, under names of their own. */
 export type UpstreamFacts = UpstreamSummary & {
   readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   /** Of the config; absent where it has none. */
   readonly links?: Readonly<Record<string, string>> | undefined;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
-  /** Between most slots. */
-  readonly usualGapMs: number;
   readonly objective: Objective;
   /** An ok poll above this is slow. */
   readonly degradedAboveMs: number;
@@ -93,10 +74,6 @@ export type UpstreamFacts = UpstreamSummary & {
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
   readonly certificateExpiresAtMs: number | undefined;
-  /** The end of its API, as its newest answers announce it. */
-  readonly announcement: Announcement | undefined;
-  /** In the order of the config; absent where it has none. */
-  readonly values?: readonly ValueStatus[];
   /** Only causes that occurred. */
   readonly skips: readonly SkipCount[];
   /** The skips since the last poll. */
@@ -109,33 +86,17 @@ export type UpstreamFacts = UpstreamSummary & {
   readonly lastFailures: readonly PollStatus[];
 };
 
+/** Features add their facts here too. */
 export type BudgetStatus = {
   readonly name: string;
   readonly share: number;
   /** Absent where nobody else watches. */
   readonly vantage?: Vantage | undefined;
   readonly rates: readonly RateStatus[];
-  /** What the upstream advertised last. */
-  readonly advertised:
-    | { readonly limit: number | undefined; readonly remaining: number | undefined }
-    | undefined;
-  /** Each limit that it spoke of, whatever it counts. */
-  readonly limits?: readonly LimitStatus[];
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
-  /** Why a refusal was taken for one of this budget: the upstream draws on others too. Absent where it could be no other's. */
+  /** Why the answer that it pauses for was taken for one of this budget: its upstream draws on others too. Absent where it could be no other's. */
   readonly pausedBecause?: string;
-  readonly quota: QuotaSnapshot | undefined;
-  /** Absent where there is none. */
-  readonly spend?: QuotaSnapshot;
-  /** When they are used up: our own, and those of a day and more that answers tell. Absent where there is none. */
-  readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
-};
-
-/** While `perMs` is not known, it lowers nothing. */
-export type LimitStatus = Omit<KnownLimit, "key" | "resetMs"> & {
-  /** For people: "5 requests per 1s, learned from its resets". */
-  readonly sentence: string;
 };
 
 /** One process of a fleet, as it sees who leads. */
@@ -170,7 +131,9 @@ export type Status = {
   readonly stateLostAtMs: number | undefined;
   /** Not successful if the config file has changed and the new config is invalid. */
   readonly lastReload: ReloadStatus;
-  /** In the order of the config. Thousands: each is made when it is reached. */
+  /** Of all upstreams, in the order of the config. */
+  readonly names: Iterable<string>;
+  /** Those that are watched, in the same order. Thousands: each is made when it is reached. */
   readonly upstreams: Iterable<UpstreamSummary>;
   /** Undefined if no upstream has this name. */
   facts(upstream: string): UpstreamFacts | undefined;
@@ -178,14 +141,16 @@ export type Status = {
   incidentsOf(upstream: string): readonly Incident[];
   /** As far as they are in memory: none of an upstream without this name. */
   columns(upstream: string, range: Range): Columns;
-  /** Of the last week, the newest last. */
-  valueHistory(upstream: string, value: string): readonly ShownPoint[];
+  /** Those of one upstream that features add, without the rest. */
+  shown(upstream: string): Fields;
+  /** Facts that are too long for a list of all upstreams. */
+  details(upstream: string): Fields;
   /** By name. */
-  readonly budgets: readonly string[];
+  readonly budgets: Iterable<string>;
   budget(name: string): BudgetStatus | undefined;
+  endingsIn(shown: Fields): readonly Ending[];
+  /** Why too little is left of a budget for a poll of this upstream; undefined while there is enough. */
+  usedUp(upstream: string, budget: string): string | undefined;
+  /** For those who hear that it is not well. */
+  remarksOn(upstream: UpstreamFacts): readonly string[];
 };
-
-/** A query may hold a key, and a fragment is never sent: neither is shown. */
-export function urlWithoutQuery(url: string): string {
-  return url.replace(/[?#].*$/s, "");
-}

@@ -1,6 +1,7 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../../kernel/exchange/exchange.ts";
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import {
+  BROKEN,
   ON_THE_WAY,
   type Outcome,
   type ReasonRow,
@@ -10,15 +11,18 @@ import {
 } from "../../kernel/exchange/reasons.ts";
 import { reasonSentence } from "./reason-sentence.ts";
 import type { BudgetStatus, Status, UpstreamFacts, UpstreamSummary } from "./status.ts";
+import { type Incident, OUTCOME_OF, reasonsOf } from "../history/incidents.ts";
 import { hostOf } from "../history/own-network.ts";
+import { MINUTE_MS } from "../../kernel/time/duration.ts";
 
 /** What is wrong with an upstream, in sentences. */
 export type Diagnosis = Verdict & { readonly reason: string };
 
 export function diagnosisOf(upstream: UpstreamFacts, status: Status): Diagnosis {
   const incident = status.incidentsOf(upstream.name).find(({ endedAtMs }) => endedAtMs === undefined);
-  const reason = reasonSentence(upstream, budgetsOf(upstream, status), status.nowMs, incident);
-  return { ...verdictOn(upstream, status), reason };
+  const usedUp = (budget: string): string | undefined => status.usedUp(upstream.name, budget);
+  const reason = reasonSentence(upstream, budgetsOf(upstream, status), status.nowMs, incident, usedUp);
+  return { ...verdictOn(upstream, status, incident), reason };
 }
 
 export function budgetsOf({ budgets }: UpstreamFacts, status: Status): readonly BudgetStatus[] {
@@ -31,7 +35,8 @@ const OFFLINE_NOW: Verdict = {
   because: "No upstream can be reached: our own network is the likely cause.",
 };
 
-export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
+/** `incident`: the one that is open. */
+export function verdictOn(upstream: UpstreamFacts, status: Status, incident?: Incident): Verdict {
   const { state } = upstream.health;
   switch (state) {
     case "up":
@@ -39,11 +44,11 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
     case "degraded":
       return verdictOnSlow(upstream, status);
     case "throttled":
-      return verdictOnRefusal(upstream, status, REASONS.rate);
+      return verdictOnRefusal(upstream, status, incident, REASONS.rate);
     case "unauthorized":
-      return verdictOnRefusal(upstream, status, REASONS.unauthorized);
+      return verdictOnRefusal(upstream, status, incident, REASONS.unauthorized);
     case "down":
-      return verdictOnFailure(upstream, status, newestRow(upstream) ?? REASONS.server_error);
+      return verdictOnFailure(upstream, status, incident);
     case "unknown":
       return verdictOnUnknown(upstream);
     default:
@@ -51,54 +56,77 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
   }
 }
 
-/** Of the newest poll that was not ok, or that had this outcome. */
-function newestRow({ lastPolls }: UpstreamFacts, outcome?: Outcome): ReasonRow | undefined {
-  return lastPolls
-    .map(({ reason }) => rowOf(reason))
-    .findLast((row) => row !== undefined && (outcome === undefined || row.outcome === outcome));
-}
-
 /** A failure that came after is not confirmed yet, but newer. */
-function verdictOnRefusal(upstream: UpstreamFacts, status: Status, usual: ReasonRow): Verdict {
-  const newest = newestRow(upstream);
-  if (newest?.outcome === "failed") return verdictOnFailure(upstream, status, newest);
-  const { verdict } = newestRow(upstream, usual.outcome) ?? usual;
+function verdictOnRefusal(
+  upstream: UpstreamFacts,
+  status: Status,
+  incident: Incident | undefined,
+  usual: ReasonRow,
+): Verdict {
+  if (newestRow(upstream)?.outcome === "failed") return verdictOnFailure(upstream, status, incident);
+  const verdict = (incident && verdictOnIncident(incident, usual.outcome)) ?? usual.verdict;
   if (upstream.health.up !== false) return verdict;
   return { side: verdict.side, because: "It was down before, and no poll was ok since." };
 }
 
-function verdictOnFailure(upstream: UpstreamFacts, status: Status, row: ReasonRow): Verdict {
-  if (status.offline && (row === REASONS.offline || row.verdict === ON_THE_WAY)) return OFFLINE_NOW;
-  if (row.verdict !== ON_THE_WAY) return row.verdict;
-  return clearVerdict(upstream) ?? verdictOnUnreachable(upstream, status);
+function verdictOnFailure(upstream: UpstreamFacts, status: Status, incident: Incident | undefined): Verdict {
+  const newest = newestRow(upstream);
+  if (status.offline && (newest === REASONS.offline || newest?.verdict === ON_THE_WAY)) return OFFLINE_NOW;
+  const verdict =
+    (incident && verdictOnIncident(incident, "failed")) ?? (newest ?? REASONS.server_error).verdict;
+  return verdict === ON_THE_WAY && hasAccepted(upstream) ? ACCEPTED : verdict;
 }
 
-/** The verdict is of the whole incident: what it answered before it went silent was theirs, and so is the outage. */
-function clearVerdict({ lastPolls }: UpstreamFacts): Verdict | undefined {
-  const sinceOk = lastPolls.slice(lastPolls.findLastIndex(({ outcome }) => outcome === "ok") + 1);
-  return sinceOk
-    .filter(({ outcome }) => outcome === "failed")
-    .map(({ reason }) => rowOf(reason)?.verdict)
-    .findLast((verdict) => verdict?.side === "them");
+/** Of the newest poll that was not ok. */
+function newestRow({ lastPolls }: UpstreamFacts): ReasonRow | undefined {
+  return rowOf(lastPolls.findLast(({ reason }) => rowOf(reason) !== undefined)?.reason ?? "");
+}
+
+/**
+ * Of all its polls with the outcome that led to its state: of most of them, as one that was different changes nothing. If
+ * it was reached and its answers were broken, its silence before and after is the same outage. Undefined if there is none.
+ */
+export function verdictOnIncident(
+  incident: Pick<Incident, "state" | "reason" | "polls" | "reasons" | "answeredBy">,
+  outcome: Outcome | undefined = OUTCOME_OF[incident.state],
+): Verdict | undefined {
+  const counts = new Map<Verdict, number>();
+  for (const [reason, polls] of Object.entries(reasonsOf(incident))) {
+    const row = rowOf(reason);
+    if (row !== undefined && row.outcome === outcome)
+      counts.set(row.verdict, (counts.get(row.verdict) ?? 0) + polls);
+  }
+  const broken = counts.get(BROKEN);
+  if (broken !== undefined) {
+    counts.set(BROKEN, broken + (counts.get(ON_THE_WAY) ?? 0));
+    counts.delete(ON_THE_WAY);
+  }
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one).map(([verdict]) => verdict);
+  const { answeredBy } = incident;
+  return most === ON_THE_WAY && answeredBy !== undefined
+    ? { side: "them", because: `"${answeredBy}" has answered since, so our network works.` }
+    : most;
 }
 
 const ACCEPTED: Verdict = { side: "open", because: "It accepted our connection, so it is more likely them." };
 
-function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
-  const { lastPolls } = upstream;
-  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== ON_THE_WAY) + 1];
-  const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
-  if (other !== undefined)
-    return { side: "them", because: `"${other}" still answers, so our network works.` };
+function hasAccepted({ lastPolls }: UpstreamFacts): boolean {
   const { connect, wait } = lastPolls.findLast(({ outcome }) => outcome === "failed")?.phasesMs ?? {};
-  return connect === undefined || wait === undefined ? ON_THE_WAY : ACCEPTED;
+  return connect !== undefined && wait !== undefined;
 }
 
 function verdictOnSlow(upstream: UpstreamFacts, status: Status): Verdict {
-  if (areAllOthersSlow(status, upstream.url))
-    return { side: "us", because: "Every upstream is slow: our own network or machine is the likely cause." };
   const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
-  return phase !== undefined && PHASES.indexOf(phase) >= PHASES.indexOf("wait")
+  const isAfterSending = phase !== undefined && PHASES.indexOf(phase) >= PHASES.indexOf("wait");
+  if (areAllOthersSlow(status, upstream.url))
+    return isAfterSending
+      ? {
+          side: "open",
+          because:
+            "Every upstream is slow, though it is reached quickly: several of them, or our own machine.",
+        }
+      : { side: "us", because: "Every upstream is slow: our own network or machine is the likely cause." };
+  return isAfterSending
     ? { side: "them", because: "Most of the time passes after our request is sent." }
     : {
         side: "open",
@@ -122,9 +150,10 @@ function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamFacts)
   return lastPoll?.outcome === "ours" ? { side: "us", because } : NOBODY;
 }
 
+const SLOW_NOW_MS = 5 * MINUTE_MS;
+
 /** What the other upstreams tell about one of them. */
 type Neighbours = {
-  readonly answered: readonly { readonly name: string; readonly host: string; readonly atMs: number }[];
   readonly hosts: ReadonlySet<string>;
   readonly hostsNotSlow: ReadonlySet<string>;
 };
@@ -137,20 +166,11 @@ function neighboursIn(status: Status): Neighbours {
   if (before !== undefined) return before;
   const upstreams = [...status.upstreams];
   const neighbours = {
-    answered: upstreams.flatMap(({ name, url, lastPoll }) =>
-      lastPoll?.status === undefined ? [] : [{ name, host: hostOf(url), atMs: lastPoll.atMs }],
-    ),
     hosts: hostsOf(upstreams),
-    hostsNotSlow: hostsOf(upstreams.filter(({ health }) => health.state !== "degraded")),
+    hostsNotSlow: hostsOf(upstreams.filter((upstream) => !isSlow(upstream, status.nowMs))),
   };
   known.set(status, neighbours);
   return neighbours;
-}
-
-/** The name of an upstream on another host that has answered since then. An error status is an answer too. */
-function answeredElsewhere(status: Status, url: string, sinceMs: number): string | undefined {
-  const host = hostOf(url);
-  return neighboursIn(status).answered.find((other) => other.host !== host && other.atMs >= sinceMs)?.name;
 }
 
 /** There are other hosts than this one, and all of them are slow. */
@@ -158,6 +178,11 @@ function areAllOthersSlow(status: Status, url: string): boolean {
   const { hosts, hostsNotSlow } = neighboursIn(status);
   const host = hostOf(url);
   return hasOtherThan(hosts, host) && !hasOtherThan(hostsNotSlow, host);
+}
+
+/** By its newest poll: a slow answer of long ago tells nothing of now. */
+function isSlow({ lastPoll }: UpstreamSummary, nowMs: number): boolean {
+  return lastPoll?.degraded === true && nowMs - lastPoll.atMs < SLOW_NOW_MS;
 }
 
 function hostsOf(upstreams: readonly UpstreamSummary[]): ReadonlySet<string> {

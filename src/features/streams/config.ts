@@ -1,7 +1,6 @@
 /** Answers that are read as a stream of events. */
 
 import { z } from "zod";
-import { MOST_EVENTS } from "../../kernel/exchange/bounds.ts";
 import { STREAM_FORMATS } from "./event-reader.ts";
 import type { Stream } from "./stream.ts";
 import {
@@ -18,6 +17,9 @@ import { type Rule, noted } from "../../config/keys/notes.ts";
 import { itemsOf, mappingOf } from "../../config/keys/rules.ts";
 import { ofBody } from "../../config/schema/request.ts";
 import type { Section } from "../../config/schema/section.ts";
+
+/** Events are read on the polling thread. */
+const MOST_EVENTS = 1_000;
 
 const eventPointer = pointer("a JSON pointer, such as /choices/0/delta/content", { least: 1 });
 

@@ -1,6 +1,6 @@
 /** From the bytes of a stream to its events: Server-Sent Events as the HTML standard has them, or JSON, one value a line. */
 
-import { EVENT_CHARS } from "../../kernel/exchange/bounds.ts";
+import { EVENT_CHARS } from "../../transport/body-reader.ts";
 
 export const STREAM_FORMATS = ["sse", "ndjson"] as const;
 export type StreamFormat = (typeof STREAM_FORMATS)[number];

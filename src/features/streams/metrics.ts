@@ -1,4 +1,5 @@
-import { type Counts, counterOf, DURATION_BOUNDS, elapsedSeconds } from "../../kernel/metrics/accounts.ts";
+import { type Counts, counterOf } from "../../kernel/metrics/counts.ts";
+import { DURATION_BOUNDS, elapsedSeconds } from "../../kernel/metrics/accounts.ts";
 import { type Add, histogram, type Metrics } from "../../kernel/metrics/family.ts";
 import { Histogram } from "../../kernel/metrics/histogram.ts";
 import type { UpstreamSnapshot } from "../../kernel/metrics/snapshot.ts";

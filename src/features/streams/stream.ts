@@ -1,16 +1,17 @@
 /** An answer that comes as a stream of events: what is kept of it while it comes, and when it has said enough. */
 
-import { EVENT_CHARS } from "../../kernel/exchange/bounds.ts";
 import { EventReader, type StreamEvent, type StreamFormat } from "./event-reader.ts";
 import { parseJson } from "../../kernel/exchange/json-body.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
 import type { Upstream } from "../../kernel/config/config.ts";
 import type { JsonScalar } from "../../kernel/exchange/json-value.ts";
 import type { StreamEnd, StreamMeasures, StreamRead } from "../../kernel/exchange/exchange.ts";
-import type { BodyReader, BodyReading } from "../../transport/body-reader.ts";
+import { type BodyReader, type BodyReading, EVENT_CHARS } from "../../transport/body-reader.ts";
 import { isObject } from "../../kernel/text/json.ts";
+import { flawOf, hasNoContent } from "../../kernel/poll/classify.ts";
+import { type Judge, judgement, type JudgingPart, type Remark } from "../../kernel/poll/judging.ts";
+import { STREAM } from "../../kernel/poll/reader.ts";
 
-/** What the config says of it. */
 export type Stream = {
   readonly format: StreamFormat;
   /** By which event it tells that it is complete, or `end` where the end of the answer is the end of the stream. */
@@ -177,3 +178,20 @@ function isError(json: unknown): boolean {
   const { error, type } = json;
   return type === "error" || (error !== undefined && error !== null && error !== false && error !== "");
 }
+
+const flawedStream: Judge = (answer) => {
+  const flaw = hasNoContent(answer) ? undefined : flawOf(answer);
+  return flaw === undefined ? undefined : judgement("stream", `answered ${answer.head.status}, but ${flaw}`);
+};
+
+/** A stream may be flawed because it was refused. */
+const flawBeside: Remark = (answer, { outcome }) => {
+  if (outcome.kind === "ok" || outcome.reason === "stream") return "";
+  const flaw = flawOf(answer);
+  return flaw === undefined ? "" : `; ${flaw}`;
+};
+
+export const STREAMS: JudgingPart = {
+  of: ({ stream }) =>
+    stream === undefined ? {} : { judges: [flawedStream], remarks: [flawBeside], readers: [STREAM] },
+};

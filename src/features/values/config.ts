@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Part } from "../../kernel/exchange/exchange.ts";
+import type { StreamPart } from "../../kernel/exchange/exchange.ts";
 import {
   filledList,
   flag,
@@ -20,8 +20,8 @@ export type Value = {
   readonly name: string;
   /** A JSON pointer. */
   readonly path?: string | undefined;
-  /** Of a stream; absent for its last event. */
-  readonly of?: Part | undefined;
+  /** The part of a stream; absent for its last event. */
+  readonly of?: StreamPart | undefined;
   /** In place of a path: the header of this name in lower case. */
   readonly header?: string | undefined;
   readonly unit?: string | undefined;
@@ -55,7 +55,12 @@ const value = section({
 });
 
 const valuesSchema: z.ZodType<readonly Value[]> = ruled(
-  filledList(ruled(value, exactlyOne("path", "header")), MOST_VALUES, "values"),
+  filledList(
+    ruled(value, exactlyOne("path", "header")),
+    MOST_VALUES,
+    "values",
+    ", such as - { name: credit, path: /data/credits }",
+  ),
   namesOfTheirOwn,
 ).describe(
   "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
@@ -66,7 +71,7 @@ export const VALUES: Section = {
   before: "objective",
   shape: { values: valuesSchema.optional() },
   ofUpstream: ({ values = [], expect }) => {
-    const untold = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [path] : []));
-    return untold.length === 0 ? {} : { expect: { ...expect, untold } };
+    const unshown = values.flatMap(({ credit, path }) => (credit && path !== undefined ? [path] : []));
+    return unshown.length === 0 ? {} : { expect: { ...expect, unshown } };
   },
 };

@@ -1,11 +1,10 @@
 import type { Value } from "./config.ts";
-import { worstBurn } from "../history/credit.ts";
 import type { Follower, History } from "../history/history.ts";
-import { isKnown, type Tracks } from "../history/tracks.ts";
+import { isKnown } from "../history/tracks.ts";
 import { type Field, field } from "../../kernel/text/field.ts";
 import { type UnreadableValue, VALUES, type ValueSnapshot } from "./values.ts";
 
-/** Of the last answer. */
+/** The last answer told them. */
 const UNREADABLE: Field<readonly UnreadableValue[]> = field("unreadable");
 
 export const followValues: Follower = ({ said, endedAtMs }, history) => {
@@ -41,13 +40,4 @@ export function valuesKnown(
       burns: hasEnd ? burnsOfCredit.map((burn) => ({ ...burn, perSecond: undefined })) : [],
     };
   });
-}
-
-/** When the first of these is empty that are credits; undefined while none ends. */
-export function firstEndMs(tracks: Tracks, wanted: readonly Value[]): number | undefined {
-  const ends = wanted.flatMap(({ name, credit }) => {
-    const worst = credit ? worstBurn(tracks.of(name)?.burns ?? []) : undefined;
-    return worst?.emptyAtMs ?? [];
-  });
-  return ends.length === 0 ? undefined : Math.min(...ends);
 }

@@ -6,10 +6,13 @@ import { headerValue, type WithoutKeys } from "../../kernel/exchange/exchange.ts
 import { contentOf } from "../../kernel/exchange/json-body.ts";
 import type { PollOutcome } from "../../kernel/exchange/outcome.ts";
 import { valueAt } from "../../kernel/exchange/json-pointer.ts";
+import { numberIn } from "../../kernel/exchange/json-value.ts";
 import { oneLine } from "../../kernel/text/escape.ts";
 import type { Answer } from "../../kernel/poll/answer.ts";
 import { type Reader, reader } from "../../kernel/poll/reader.ts";
 import type { Burn } from "../history/credit.ts";
+import type { Poll } from "../../kernel/poll/poll.ts";
+import type { Log } from "../../kernel/text/log.ts";
 
 /** A credit is only spent, and now and then refilled. */
 export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };
@@ -17,7 +20,7 @@ export type SeenValue = { readonly name: string; readonly value: number; readonl
 /** No number stands at its place. */
 export type UnreadableValue = {
   readonly name: string;
-  /** What stands there instead, shortened and without keys; undefined for nothing. */
+  /** Something else stands there, shortened and without keys; undefined for nothing. */
   readonly found: string | undefined;
 };
 
@@ -33,14 +36,14 @@ export type ValueSnapshot = {
   readonly seenAtMs: number | undefined;
   /** Whether the answers have a number at its place; undefined while none has come for long. */
   readonly isReadable: boolean | undefined;
-  /** What stands there instead, if anything. No metric has it. */
+  /** Something else may stand there. No metric has it. */
   readonly found?: string | undefined;
-  /** Of a credit; in the order of BURN_WINDOWS. */
+  /** A credit has these, in the order of BURN_WINDOWS. */
   readonly burns: readonly Burn[];
 };
 
 export const VALUES: Reader<SeenValues> = reader("values", ({ answer, outcome }) => {
-  const { values } = answer.asked;
+  const { values } = answer.upstream;
   if (values === undefined || answer.exchange.head === undefined) return undefined;
   return readValues(values, outcome, answer);
 });
@@ -84,13 +87,23 @@ function shown(found: unknown, withoutKeys: WithoutKeys): string | undefined {
   return oneLine(withoutKeys(text), LONGEST_FOUND);
 }
 
-/** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */
-const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,32})?$/;
+const UNREADABLE_IS_TOLD_AFTER = 3;
 
-/** Beyond that, a number in JSON is no longer exact. */
-const MOST = Number.MAX_SAFE_INTEGER;
-
-export function numberIn(found: unknown): number | undefined {
-  const value = typeof found === "string" && PLAIN_DECIMAL.test(found) ? Number(found) : found;
-  return typeof value === "number" && Math.abs(value) <= MOST ? value : undefined;
+/** One answer without a value may be of a server that lags behind: the log hears of three in a row. */
+export function valueLog(): (poll: Pick<Poll, "said">, log: Pick<Log, "info" | "warn">) => void {
+  /** By name, in how many answers in a row. */
+  const unreadableFor = new Map<string, number>();
+  return ({ said }, log) => {
+    const { values = [], unreadable = [] } = VALUES.of(said) ?? {};
+    for (const { name, found = "nothing" } of unreadable) {
+      const inARow = (unreadableFor.get(name) ?? 0) + 1;
+      unreadableFor.set(name, inARow);
+      if (inARow === UNREADABLE_IS_TOLD_AFTER) log.warn({ name, found }, "value cannot be read");
+    }
+    for (const { name, value } of values) {
+      const inARow = unreadableFor.get(name) ?? 0;
+      unreadableFor.delete(name);
+      if (inARow >= UNREADABLE_IS_TOLD_AFTER) log.info({ name, value }, "value can be read again");
+    }
+  };
 }

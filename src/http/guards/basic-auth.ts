@@ -13,7 +13,7 @@ export type PasswordQuestion = {
   readonly id: string;
   readonly password: string;
   readonly hash: string;
-  /** Of the client, or the network that it can choose addresses from. */
+  /** The client's, or that of the network that it can choose addresses from. */
   readonly address: string;
   readonly connection: { readonly destroyed: boolean };
 };

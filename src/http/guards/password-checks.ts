@@ -1,19 +1,12 @@
 import type { Clock } from "../../kernel/time/clock.ts";
+import { Thread, type ThreadOptions } from "../../platform/thread.ts";
 import type { PasswordChecker, PasswordQuestion, PasswordVerdict } from "./basic-auth.ts";
 
-/** A thread that runs a module: it starts with the first question, and again with the first after a crash. */
-export type AskedThread = {
-  ask<Answer>(question: unknown): Promise<Answer | { readonly error: Error | undefined }>;
-  end(): Promise<void>;
+const CHECKING: ThreadOptions = {
+  name: "passwords",
+  module: new URL("./bcrypt-worker.ts", import.meta.url),
+  canWait: true,
 };
-
-export type ThreadOf = (options: {
-  readonly name: string;
-  readonly module: URL;
-  readonly canWait: boolean;
-}) => AskedThread;
-
-const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 /** No fewer than there may be connections: each that waits has its place. */
 const MAX_WAITING = 256;
 /** When there are more, all of them are forgotten: guesses from so many addresses are not slowed down by this anyway. */
@@ -40,7 +33,7 @@ type Waiting = Omit<PasswordQuestion, "connection"> & {
  *   least by wrong passwords: guesses from elsewhere, or of another user, delay it by one turn.
  */
 export class PasswordChecks implements PasswordChecker, AsyncDisposable {
-  readonly #thread: AskedThread;
+  readonly #thread: Pick<Thread, "ask" | "end">;
   readonly #clock: Pick<Clock, "sleep">;
   readonly #onWarning: (message: string) => void;
   readonly #maxWaiting: number;
@@ -55,12 +48,12 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   #working = false;
 
   constructor(
-    threadOf: ThreadOf,
     clock: Pick<Clock, "sleep">,
     onWarning: (message: string) => void,
     maxWaiting: number = MAX_WAITING,
+    thread: Pick<Thread, "ask" | "end"> = new Thread(CHECKING),
   ) {
-    this.#thread = threadOf({ name: "passwords", module: BCRYPT_WORKER, canWait: true });
+    this.#thread = thread;
     this.#clock = clock;
     this.#onWarning = onWarning;
     this.#maxWaiting = maxWaiting;

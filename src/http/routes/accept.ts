@@ -1,4 +1,4 @@
-/** What a client accepts, and how much it likes it (RFC 9110, 12.4.2 and 12.5). */
+/** A client says what it accepts, and how much it likes it (RFC 9110, 12.4.2 and 12.5). */
 
 /** One of those in which something can be answered. */
 export type MediaType = {

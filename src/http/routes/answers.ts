@@ -6,7 +6,7 @@ import { type Compressor, compressorOf } from "./compressors.ts";
 import type { Readers } from "./readers.ts";
 import { Turns, Unwanted } from "./turns.ts";
 
-type Part = Uint8Array<ArrayBuffer>;
+type Chunk = Uint8Array<ArrayBuffer>;
 
 /** Made in turns, before the first byte is sent: so a fault is still told as one. Each is used up before the next. */
 export type Pieces = Iterable<Piece>;
@@ -34,7 +34,7 @@ export type AnswersOptions = {
 /** A part has at most so many bytes of plain text: it is compressed, or made plain again, in one turn of the loop. */
 const PART_BYTES = 131_072;
 
-/** What Linux keeps at most of what a client has not read yet (net.ipv4.tcp_wmem). Containers are charged for it. */
+/** Linux keeps so much at most of what a client has not read yet (net.ipv4.tcp_wmem). Containers are charged for it. */
 const SOCKET_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -106,11 +106,11 @@ class Answer {
   readonly #compressor: Compressor;
   readonly #options: AnswersOptions;
   /** Joined, they are the compressed answer. */
-  readonly #parts: Part[] = [];
+  readonly #parts: Chunk[] = [];
   readonly #made = Promise.withResolvers<Head | undefined>();
   #readers = 0;
   #sizes: Sizes = { compressedBytes: 0, plainBytes: 0 };
-  #plain: { readonly index: number; readonly part: Part } | undefined;
+  #plain: { readonly index: number; readonly part: Chunk } | undefined;
 
   constructor(draft: () => Draft | Promise<Draft>, compressor: Compressor, options: AnswersOptions) {
     this.#draft = draft;
@@ -162,7 +162,7 @@ class Answer {
   }
 
   /** Compressed or plain. */
-  async *read(isPlain: boolean): AsyncGenerator<Part, void, void> {
+  async *read(isPlain: boolean): AsyncGenerator<Chunk, void, void> {
     for (let index = 0; ; index++) {
       const part = this.#parts[index];
       if (part === undefined) return;
@@ -171,12 +171,12 @@ class Answer {
   }
 
   /** Readers at the same place share what is made plain for them. */
-  #plainPart(part: Part, index: number): Part {
+  #plainPart(part: Chunk, index: number): Chunk {
     if (this.#plain?.index !== index) this.#plain = { index, part: inflated(part, index) };
     return this.#plain.part;
   }
 
-  #add(part: Part, plainBytes: number): void {
+  #add(part: Chunk, plainBytes: number): void {
     this.#parts.push(part);
     this.#options.room.takenBytes += part.length;
     this.#sizes = {
@@ -212,7 +212,7 @@ async function respond(answer: Answer, coding: Coding): Promise<HttpAnswer> {
 const GZIP_HEADER_BYTES = 10;
 
 /** What follows the last part, the end of the gzip, is not read. */
-function inflated(part: Part, index: number): Part {
+function inflated(part: Chunk, index: number): Chunk {
   const deflated = index === 0 ? part.subarray(GZIP_HEADER_BYTES) : part;
   return inflateRawSync(deflated, {
     finishFlush: constants.Z_SYNC_FLUSH,
@@ -220,17 +220,17 @@ function inflated(part: Part, index: number): Part {
   });
 }
 
-type MadePart = { readonly part: Part; readonly plainBytes: number };
+type MadeChunk = { readonly part: Chunk; readonly plainBytes: number };
 
 async function* partsOf(
   pieces: Pieces,
   compressor: Compressor,
   turns: Turns,
-): AsyncGenerator<MadePart, void, void> {
+): AsyncGenerator<MadeChunk, void, void> {
   const room = new Uint8Array(PART_BYTES);
   let filled = 0;
-  const compress = (isLast: boolean): MadePart => {
-    const part = compressor.next(room.subarray(0, filled), isLast);
+  const compress = (isLast: boolean): MadeChunk => {
+    const part = compressor(room.subarray(0, filled), isLast);
     const made = { part, plainBytes: filled };
     filled = 0;
     return made;

@@ -21,7 +21,7 @@ type Scraped = MediaType & { answer(): Pieces | Promise<Pieces> };
 
 /** Asked anew for each request: a reload may have changed them. */
 export type RoutesDeps = {
-  /** What can be asked for. The first is for those who do not care. */
+  /** A client may ask for these. The first is for those who do not care. */
   readonly metrics: readonly [Scraped, ...Scraped[]];
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
@@ -35,7 +35,7 @@ export type RoutesDeps = {
   readonly styleHash?: string;
 };
 
-/** What a feature serves. `answers` makes one at a time; what takes long waits in a queue of its own. */
+/** A feature serves these. `answers` makes one at a time; what takes long waits in a queue of its own. */
 export type RoutesOf = (answers: Answers, ownQueue: () => Answers) => readonly Route[];
 
 export type RouteLimits = {
@@ -152,7 +152,7 @@ async function routed(request: HttpRequest, routes: readonly Route[]): Promise<H
   return textAnswer("not found\n", 404);
 }
 
-/** What stands for `:name`, nothing where the route has none; undefined where it is another route's path. */
+/** The part of the path that stands for `:name`, nothing where the route has none; undefined where it is another route's path. */
 function nameIn(path: string, route: string): string | undefined {
   const [before = "", after] = route.split(":name");
   if (after === undefined) return path === route ? "" : undefined;

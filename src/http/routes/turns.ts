@@ -3,9 +3,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /**
  * After so long the event loop gets a turn: polls, probes and other clients come in between. A rest is a timer, which is
  * late by up to a millisecond; without one, shorter turns cost nothing, and a poll waits for less in each of its steps.
+ * Where others took long meanwhile, a turn is a tenth of that: a busy process answers late, but before its readers give up.
  */
 const TURN_MS = 1;
 const TURN_BEFORE_REST_MS = 5;
+const PART_OF_OTHERS = 0.1;
+const LONGEST_TURN_MS = 100;
 /** A turn in which the process stood still, as on SIGSTOP, seems long, as the clock went on: no rest may be as long. */
 const LONGEST_REST_MS = 10 * TURN_BEFORE_REST_MS;
 
@@ -23,15 +26,16 @@ export class Unwanted extends Error {}
 export class Turns {
   readonly #options: TurnsOptions;
   #beganMs = performance.now();
+  #turnMs: number;
 
   constructor(options: TurnsOptions) {
     this.#options = options;
+    this.#turnMs = options.rests ? TURN_BEFORE_REST_MS : TURN_MS;
   }
 
   /** Only if this turn has taken long enough: waiting, even for nothing, costs more than most pieces. */
   pauseIfLong(): Promise<void> | undefined {
-    const turnMs = this.#options.rests ? TURN_BEFORE_REST_MS : TURN_MS;
-    return performance.now() - this.#beganMs < turnMs ? undefined : this.pause();
+    return performance.now() - this.#beganMs < this.#turnMs ? undefined : this.pause();
   }
 
   async pause(): Promise<void> {
@@ -44,9 +48,13 @@ export class Turns {
   }
 
   async rest(): Promise<void> {
-    const tookMs = performance.now() - this.#beganMs;
-    if (this.#options.rests) await sleep(Math.min(tookMs, LONGEST_REST_MS));
-    else await nextTurn();
+    const endedMs = performance.now();
+    if (this.#options.rests) await sleep(Math.min(endedMs - this.#beganMs, LONGEST_REST_MS));
+    else {
+      await nextTurn();
+      const othersMs = performance.now() - endedMs;
+      this.#turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, othersMs * PART_OF_OTHERS));
+    }
     this.#beganMs = performance.now();
   }
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { type HttpAnswer, textAnswer } from "../guards/guard.ts";
-import { readRequest } from "../guards/http-request.ts";
+import { type HttpAnswer, textAnswer, type HttpRequest } from "../guards/guard.ts";
 import { withResponseHeaders } from "../routes/response-headers.ts";
 import type { Routes } from "../routes/routes.ts";
-import { SendingTurns } from "./sending-turns.ts";
+import { setImmediate as nextEventLoopTurn } from "node:timers/promises";
+import { percentDecoded } from "../../kernel/text/percent.ts";
 
 type Limited = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
@@ -58,4 +58,75 @@ async function* inTurns(body: AsyncIterable<Uint8Array>, turns: SendingTurns): A
     yield part;
     await turns.next();
   }
+}
+
+/** After so long, polls, probes and other clients come in between. */
+const TURN_MS = 5;
+
+/**
+ * Hundreds of readers of a large answer take its parts as fast as they are sent: together they would keep the event loop
+ * for seconds. So they take turns, one part each.
+ */
+class SendingTurns {
+  /** The longest waiting first. */
+  readonly #waiting: (() => void)[] = [];
+  #isWorking = false;
+
+  /** Resolves when the next part may be taken and sent. */
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    if (!this.#isWorking) void this.#work();
+    return promise;
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    while (this.#waiting.length > 0) {
+      await nextEventLoopTurn();
+      const beganMs = performance.now();
+      do {
+        this.#waiting.shift()?.();
+        await promisesSettled();
+      } while (this.#waiting.length > 0 && performance.now() - beganMs < TURN_MS);
+    }
+    this.#isWorking = false;
+  }
+}
+
+/** By then, who may send has sent. */
+function promisesSettled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** A name or an address, with or without a port: nothing that would begin another part of a URL. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|[^\s/?#@\\:[\]]+)(?::\d{0,5})?$/i;
+
+/** Undefined for what is not a valid request: the target or Host cannot be part of a URL. */
+function readRequest(incoming: IncomingMessage, outgoing: ServerResponse): HttpRequest | undefined {
+  const { method = "GET", headersDistinct } = incoming;
+  const url = urlOf(incoming);
+  if (url === null) return undefined;
+  return {
+    method,
+    url,
+    path: pathOf(url),
+    header: (name) => headersDistinct[name]?.join(", "),
+    incoming,
+    outgoing,
+  };
+}
+
+function urlOf({ url: target = "/", headers }: IncomingMessage): URL | null {
+  // HTTP/1.0 needs no Host, and the health checks of some load balancers send none.
+  const { host = "localhost" } = headers;
+  // Browsers, and URL, take one for a slash.
+  if (!HOST.test(host) || target.split("?", 1)[0]?.includes("\\") === true) return null;
+  if (target.startsWith("/")) return URL.parse(`http://${host}${target}`);
+  return /^https?:\/\//.test(target) ? URL.parse(target) : null;
+}
+
+export function pathOf({ pathname }: URL): string {
+  // What is decoded once stays as it is.
+  return percentDecoded(pathname.replaceAll("%25", "%2525"), decodeURI);
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/time/clock.ts";
 import { cutOff, whenResponseEnds } from "../guards/guard.ts";
 import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 
-/** What one client, or many together, may use. */
+/** One client, or many together, may use so much. */
 export type ServerLimits = RouteLimits & {
   readonly maxConnections: number;
   /** Unanswered requests on one connection. */

@@ -63,8 +63,12 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name cannot be resolved",
 };
 
-/** The actual port: port 0 asks for any free one. An empty host means all addresses. */
-export async function listen(server: Server, { host, port }: Address): Promise<Opened<number>> {
+/** The actual port: port 0 asks for any free one. An empty host means all addresses. `setBy`: what names another one. */
+export async function listen(
+  server: Server,
+  { host, port }: Address,
+  setBy: string,
+): Promise<Opened<number>> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen({ port, ...(host !== "" && { host }) }, resolve);
@@ -72,7 +76,8 @@ export async function listen(server: Server, { host, port }: Address): Promise<O
     await promise;
   } catch (error) {
     const reason = LISTEN_ERRORS[codeOf(error) ?? ""] ?? messageOf(error);
-    return { kind: "refused", faults: [`cannot listen on ${bracketed(host)}:${port}: ${reason}`] };
+    const fault = `cannot listen on ${bracketed(host)}:${port}: ${reason}. Set another one with ${setBy}`;
+    return { kind: "refused", faults: [fault] };
   } finally {
     server.off("error", reject);
   }

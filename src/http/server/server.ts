@@ -2,11 +2,15 @@ import type { Address } from "../../kernel/config/config.ts";
 import type { Opened } from "../../platform/opened.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
-import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
-import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";
+import { PasswordChecks } from "../guards/password-checks.ts";
+import { createProbeRoutes, createRoutes, type RoutesDeps, type Routes } from "../routes/routes.ts";
 import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.ts";
-import { serve } from "./serve.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits, limitReading, serverOptions } from "./limits.ts";
+import type { RequestListener } from "node:http";
+import type { WebTls } from "../../kernel/config/web-config.ts";
+import { answerRequests } from "./answer-requests.ts";
+import { Connections } from "./connections.ts";
+import { createNodeServer, listen, type NodeServer, urlOf } from "./node-server.ts";
 
 export type StartOptions = RoutesDeps &
   Address & {
@@ -15,7 +19,6 @@ export type StartOptions = RoutesDeps &
     /** A second address, for probes alone. */
     readonly probes?: Address | undefined;
     readonly clock: Pick<Clock, "sleep">;
-    readonly threadOf: ThreadOf;
     readonly onWarning: (message: string) => void;
     readonly onWebConfigChange?: (changes: readonly string[]) => void;
     readonly limits?: Partial<ServerLimits>;
@@ -50,19 +53,22 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
   // On an address of their own, as its queue of new connections is not the one that a flood fills. They run on the event
   // loop that polls, so they also show that it runs. Closed last: they say that the program is stopping.
   const probeRoutes = createProbeRoutes(() => options.ready());
-  const ofProbes = { ...common, tls: undefined, maxConnections: () => PROBE_CONNECTIONS };
+  const most = (): number => PROBE_CONNECTIONS;
+  const ofProbes = { ...common, tls: undefined, maxConnections: most, setBy: "web.probe_listen" };
   const probes = options.probes && (await serve(options.probes, probeRoutes, ofProbes));
   if (probes?.kind === "refused") return probes;
   stack.defer(() => probes?.what.close());
 
-  const passwordChecks = stack.use(new PasswordChecks(options.threadOf, clock, onWarning));
+  const passwordChecks = stack.use(new PasswordChecks(clock, onWarning));
   const routes = createRoutes(options, {
     limits,
     guards: [basicAuth(() => web.config.users, passwordChecks)],
     extraHeaders: () => web.config.headers,
     onWarning,
   });
-  const served = await serve(options, routes, { ...common, tls: web.config.tls, maxConnections });
+  const { tls } = web.config;
+  const setBy = "--listen or web.listen";
+  const served = await serve(options, routes, { ...common, tls, maxConnections, setBy });
   if (served.kind === "refused") return served;
   const { url, renew, close: closeConnections } = served.what;
   stack.defer(closeConnections);
@@ -78,4 +84,40 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
     kind: "opened",
     what: { url, probesUrl: probes?.what.url, close, [Symbol.asyncDispose]: close },
   };
+}
+
+type ServeOptions = Pick<StartOptions, "clock" | "onWarning"> & {
+  /** Undefined for plain HTTP. */
+  readonly tls: WebTls | undefined;
+  readonly limits: ServerLimits;
+  /** Read for each connection: fewer than the limit. */
+  readonly maxConnections: () => number;
+  /** Where its address is set. */
+  readonly setBy: string;
+};
+
+type Serving = Pick<RunningServer, "url" | "close"> & Pick<NodeServer, "renew">;
+
+/** Answers at one address, within the limits of connections. */
+async function serve(
+  address: Address,
+  routes: Pick<Routes, "answer">,
+  { tls, limits, maxConnections, setBy, clock, onWarning }: ServeOptions,
+): Promise<Opened<Serving>> {
+  const { server, renew } = createNodeServer(tls, serverOptions(limits));
+  const { maxPipelined } = limits;
+  const most = (): number => Math.min(limits.maxConnections, maxConnections());
+  const connections = new Connections(server, { maxConnections: most, maxPipelined }, clock);
+  const answer = answerRequests(routes, limitReading(limits, clock));
+  const admit: RequestListener = (incoming, outgoing) => {
+    connections.admit(incoming, outgoing, () => answer(incoming, outgoing));
+  };
+  // A request with an unknown `Expect` too: Node would answer it by itself, beside every limit.
+  server.on("request", admit).on("checkExpectation", admit);
+  const port = await listen(server, address, setBy);
+  if (port.kind === "refused") return port;
+  const url = urlOf(tls === undefined ? "http" : "https", { host: address.host, port: port.what });
+  // For instance when file descriptors run out. Without a listener the error would end the process.
+  server.on("error", ({ message }) => onWarning(`cannot accept a connection at ${url}: ${message}`));
+  return { kind: "opened", what: { url, renew, close: () => connections.close(limits.closeGraceMs) } };
 }

@@ -28,7 +28,7 @@ export interface Ledger {
   heldBack(ask: Ask): Wait | undefined;
   /** One of them allows less than the config says. */
   isLowered(budgets: readonly string[]): boolean;
-  /** The least time between two requests that draw on all of these. */
+  /** The least time between two requests that draw on all of these, by what they allow now. */
   paceGapMs(budgets: readonly string[]): number;
   /** Calls back when a wait may have become shorter than announced. */
   onChange(listener: (budget: string) => void): void;
@@ -68,7 +68,7 @@ export type Reservation = {
   holds(): boolean;
 };
 
-/** What constraints see of the ledger. */
+/** Constraints see this of the ledger. */
 export type LedgerView = {
   inFlight(budget: string): number;
   /** The part of it by which it is polled; undefined where nobody else watches, empty until it is polled by another one. */

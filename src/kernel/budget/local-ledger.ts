@@ -3,7 +3,8 @@ import { capOf, partName } from "../config/part.ts";
 import { graver } from "../poll/ports.ts";
 import type { Clock } from "../time/clock.ts";
 import { SECOND_MS } from "../time/duration.ts";
-import { coldStartOfBudget, forgottenAfterMs, leaseRatesOf, Leases } from "./leases.ts";
+import { coldStartOfBudget, forgottenAfterMs } from "./cold-start.ts";
+import { leaseRatesOf, Leases } from "./leases.ts";
 import type {
   Ask,
   Constraint,
@@ -26,7 +27,7 @@ export type Right = {
   maySend(budget: string): boolean;
 };
 
-export type LedgerParts = {
+export type LedgerDeps = {
   readonly constraints?: readonly Constraint[];
   readonly sendersOf?: SendersOf;
   /** By budget, the part of it that the process before this one had. */
@@ -34,10 +35,10 @@ export type LedgerParts = {
   readonly right?: Right | undefined;
 };
 
-/** The right is gone. */
+/** Where the right to send is gone, it is asked for again so soon. */
 const ASK_AGAIN_MS = 250;
 
-/** It is polled by none yet. */
+/** No request was sent yet by the part that the config names. */
 const NO_PART = "";
 
 type BudgetLeases = {
@@ -65,7 +66,7 @@ export class LocalLedger implements Ledger, LedgerView {
   constructor(
     config: Config,
     clock: Clock,
-    { constraints = [], sendersOf = (upstreams) => upstreams, partsBefore, right }: LedgerParts = {},
+    { constraints = [], sendersOf = (upstreams) => upstreams, partsBefore, right }: LedgerDeps = {},
   ) {
     this.#clock = clock;
     this.#constraints = constraints;
@@ -107,7 +108,13 @@ export class LocalLedger implements Ledger, LedgerView {
   }
 
   paceGapMs(budgets: readonly string[]): number {
-    return budgets.reduce((gapMs, budget) => Math.max(gapMs, this.#get(budget).leases.gapMs), 0);
+    const nowMs = this.#clock.now();
+    let gapMs = 0;
+    for (const name of budgets) {
+      const { budget } = this.#get(name);
+      for (const rate of budget.rates) gapMs = Math.max(gapMs, rate.perMs / this.#capOf(budget, rate, nowMs));
+    }
+    return gapMs;
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -142,9 +149,7 @@ export class LocalLedger implements Ledger, LedgerView {
     }));
   }
 
-  /**
-   * A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count.
-   */
+  /** A budget that stays keeps its leases. A new or renamed one waits until earlier requests no longer count. */
   change(config: Config): void {
     this.#adopt(config, false);
     for (const budget of config.budgets) this.changed(budget.name);
@@ -163,8 +168,7 @@ export class LocalLedger implements Ledger, LedgerView {
     let longest: Wait | undefined;
     for (const name of ask.budgets) {
       const wait = this.#waitOf(name, ask, nowMs, alsoLeases);
-      if (longest === undefined || wait === undefined) longest ??= wait;
-      else longest = longestOf(longest, wait);
+      longest = longest && wait ? longestOf(longest, wait) : (longest ?? wait);
     }
     return longest;
   }
@@ -280,7 +284,8 @@ export class LocalLedger implements Ledger, LedgerView {
   #retire(staying: ReadonlySet<string>): void {
     const leaving = [...this.#budgets].filter(([name]) => !staying.has(name));
     for (const [name] of leaving) {
-      this.#partsBefore.set(name, this.partOf(name));
+      const part = this.partOf(name);
+      if (part !== undefined) this.#partsBefore.set(name, part);
       this.#budgets.delete(name);
     }
     const retired = [...this.#retired, ...leaving.map(([, { leases }]) => leases)];
@@ -293,9 +298,7 @@ function longestOf(a: Wait, b: Wait): Wait {
   return { ...(graver(later, sooner) ?? later), untilMs: later.untilMs };
 }
 
-/**
- * It is a lower bound while one of their requests is in flight: a process that was stopped does not close it in time.
- */
+/** A lower bound while one of their requests is in flight: a process that was stopped does not close it in time. */
 function retiredForgottenAtMs(known: BudgetLeases, nowMs: number): number {
   if (known.retired.length === 0) return nowMs;
   const countedByMs = Math.max(...known.retired.map((leases) => leases.countedByMs));

@@ -73,8 +73,8 @@ export interface Expectation {
   readonly status: readonly ExpectedStatus[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
-  /** Places in a body, JSON pointers, of which is not told what is found there, as it would be in the log. */
-  readonly untold?: readonly string[] | undefined;
+  /** JSON pointers to places in a body. What is found there is never told, as it would be in the log. */
+  readonly unshown?: readonly string[] | undefined;
 }
 
 export type Objective = {

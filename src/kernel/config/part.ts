@@ -1,6 +1,6 @@
 /** The one place where it is decided how much of what an owner allows may be used: `share` of it, divided by the vantages. */
 
-import type { Budget, Vantage } from "./config.ts";
+import type { Budget } from "./config.ts";
 
 /** What is ours of a limit: of what all vantages may send together, or are told that is left, an equal part. */
 export type Shares = Pick<Budget, "share" | "vantage">;
@@ -22,9 +22,4 @@ export function limitFor(cap: number, { share, vantage }: Shares): number {
 /** By which it is known again whether a process before this one had the same part. */
 export function partName({ vantage }: Pick<Shares, "vantage">): string | undefined {
   return vantage && `${vantage.name}/${vantage.of}`;
-}
-
-/** Each vantage has a leader of its own. No name has a colon in it. */
-export function lockKey(key: string, vantage: Vantage | undefined): string {
-  return vantage === undefined ? key : `${key}:vantage:${vantage.name}`;
 }

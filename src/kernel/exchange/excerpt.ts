@@ -1,4 +1,4 @@
-/** What is kept of an answer that was not ok. */
+/** The part of an answer that was not ok which people are shown. */
 
 import { oneLine } from "../text/escape.ts";
 import type { Exchange, WithoutKeys } from "./exchange.ts";

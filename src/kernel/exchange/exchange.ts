@@ -1,10 +1,15 @@
 /** One request and its answer on the wire, not yet judged. */
 
+/** So much of a body each upstream may always send: it is decoded and judged on the polling thread. */
+export const SMALL_BODY_BYTES = 65_536;
+/** The most that a config may allow. Larger bodies could not be judged in the memory that is shipped. */
+export const LARGEST_BODY_BYTES = 8_388_608;
+
 /** An answer is one transfer, or a stream: until its first event that counts, and after it. */
 export const PHASES = ["dns", "connect", "tls", "wait", "transfer", "first_event", "stream"] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** What we do in each: a poll timed out "waiting for the answer". */
+/** We do this in each: a poll timed out "waiting for the answer". */
 export const ACTIVITIES: Readonly<Record<Phase, string>> = {
   dns: "resolving the host name",
   connect: "connecting",
@@ -51,13 +56,12 @@ export type KeptHeader = { readonly name: string; readonly bytes: number; readon
 export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
 
 /** What of an answer is looked at: of a stream the last event, unless it is said. */
-export const PARTS = ["last", "first", "joined"] as const;
-export type Part = (typeof PARTS)[number];
+export const STREAM_PARTS = ["last", "first", "joined"] as const;
+export type StreamPart = (typeof STREAM_PARTS)[number];
 
 /** `broke_off`: the answer ended, but not the stream. `left`: it had said enough. */
 export type StreamEnd = "complete" | "broke_off" | "left" | "error" | "too_long";
 
-/** What was measured of one. */
 export type StreamMeasures = {
   readonly events: number;
   readonly bytes: number;

@@ -56,3 +56,14 @@ export function counted(count: number | undefined, noun: string): string {
   if (count === 1) return `1 ${noun}`;
   return `${count} ${noun.endsWith("y") ? `${noun.slice(0, -1)}ie` : noun}s`;
 }
+
+/** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */
+const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,32})?$/;
+
+/** Beyond that, a number in JSON is no longer exact. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+export function numberIn(found: unknown): number | undefined {
+  const value = typeof found === "string" && PLAIN_DECIMAL.test(found) ? Number(found) : found;
+  return typeof value === "number" && Math.abs(value) <= MOST ? value : undefined;
+}

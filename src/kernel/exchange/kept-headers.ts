@@ -2,10 +2,14 @@
  * People see some headers of a refused or broken answer: names, sizes, and the ids that a provider's support asks for.
  */
 
-import { MOST_HEADERS_KEPT, REQUEST_ID_CHARS, REQUEST_IDS_CHARS } from "./bounds.ts";
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "./exchange.ts";
 import { oneLine } from "../text/escape.ts";
 import { wordSet } from "../text/word-set.ts";
+
+/** Of one id that a provider's support asks for, and of all. */
+const REQUEST_ID_CHARS = 128;
+export const REQUEST_IDS_CHARS = 400;
+export const MOST_HEADERS_KEPT = 12;
 
 const LONGEST_NAME = 80;
 

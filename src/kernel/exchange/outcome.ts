@@ -79,15 +79,3 @@ export const OK: PollOutcome = { kind: "ok", reason: "" };
 export function outcomeOf(reason: Reason): PollOutcome {
   return { kind: REASONS[reason].outcome, reason };
 }
-
-/** What an answer that declines to serve us can mean. */
-export const REFUSAL_MEANINGS = [
-  "rate",
-  "quota",
-  "unauthorized",
-  "forbidden",
-  "blocked",
-  "server_error",
-  "client_error",
-] as const;
-export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];

@@ -51,7 +51,7 @@ const ourKey = verdictsOn("our_key");
 const limit = verdictsOn("limit");
 const open = verdictsOn("open");
 
-const BROKEN = them("We reach the upstream, but its answers are broken.");
+export const BROKEN: Verdict = them("We reach the upstream, but its answers are broken.");
 /** Our own network can cause it too: what other upstreams answer tells which. */
 export const ON_THE_WAY: Verdict = open(
   "The upstream or the network is down: no other upstream has answered since, so we cannot tell which.",

@@ -4,9 +4,9 @@ import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
-import { type Field, field } from "../text/field.ts";
 import { ownCopy } from "../text/own-copy.ts";
 import { MINUTE_MS } from "../time/duration.ts";
+import { type Count, type Counter, type Counts, Tally } from "./counts.ts";
 import { type Exemplar, Histogram } from "./histogram.ts";
 
 /** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
@@ -25,56 +25,8 @@ function codeLabel(status: number): string {
   return REGISTERED.includes(status) ? String(status) : "other";
 }
 
-/** Of polls that were ok. */
+/** Only polls that were ok count. */
 export const DURATION_BOUNDS: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-
-/** A word, how often it came, and a moment at which it had not come yet. */
-export type Count<Word> = { readonly word: Word; count: number; readonly startedAtMs: number };
-
-/** A few of many words, in the order of their first time: most upstreams never see most of them. */
-export class Tally<Word> {
-  counts: readonly Count<Word>[] = [];
-
-  add(word: Word, amount: number, startedAtMs: number): void {
-    const known = this.#find(word);
-    // An array that is pushed to makes room for 17.
-    if (known === undefined) this.counts = [...this.counts, { word, count: amount, startedAtMs }];
-    else known.count += amount;
-  }
-
-  of(word: Word): number {
-    return this.#find(word)?.count ?? 0;
-  }
-
-  /** The counts of these words too, which began at that moment and may not have come yet. */
-  with(words: readonly Word[], startedAtMs: number): readonly Count<Word>[] {
-    const unseen = words.filter((word) => this.#find(word) === undefined);
-    if (unseen.length === 0) return this.counts;
-    return [...unseen.map((word) => ({ word, count: 0, startedAtMs })), ...this.counts];
-  }
-
-  get total(): number {
-    return this.counts.reduce((sum, { count }) => sum + count, 0);
-  }
-
-  #find(word: Word): Count<Word> | undefined {
-    return this.counts.find((each) => each.word === word);
-  }
-}
-
-/** What a feature counts of an upstream. */
-export interface Counts {
-  judged(poll: Poll): void;
-}
-
-/** Opened for an upstream whose config asks for it. */
-export type Counter<Kept extends Counts = Counts> = Field<Kept> & {
-  readonly open: (upstream: Upstream, startedAtMs: number) => Kept | undefined;
-};
-
-export function counterOf<Kept extends Counts>(name: string, open: Counter<Kept>["open"]): Counter<Kept> {
-  return { ...field<Kept>(name), open };
-}
 
 type Sum = { count: number; sum: number };
 type Delay = { readonly endedAtMs: number; readonly seconds: number };
@@ -130,10 +82,10 @@ export class UpstreamAccounts implements Recorder {
         this.lastPollAtMs = event.poll.endedAtMs;
         return;
       case "judged":
-        this.#watched(event.poll.outcome.kind, event.watchedMs);
-        this.#judged(event.poll);
+        this.#judged(event.poll, event.watchedMs);
         return;
       case "pause_requested":
+      case "refused":
       case "health_changed":
       case "unwatched":
         // Facts of now, not counts: a scrape reads them where they are kept.
@@ -172,12 +124,9 @@ export class UpstreamAccounts implements Recorder {
     return (recent ?? this.#longestDelays.at(-1))?.seconds;
   }
 
-  #watched(outcome: Outcome, watchedMs: number): void {
-    if (outcome === "ok" || outcome === "failed") this.watchedMs[outcome] += watchedMs;
-  }
-
-  #judged(poll: Poll): void {
+  #judged(poll: Poll, watchedMs: number): void {
     const { outcome, endedAtMs, sentAtMs, head } = poll;
+    if (outcome.kind === "ok" || outcome.kind === "failed") this.watchedMs[outcome.kind] += watchedMs;
     this.inFlight -= 1;
     const duration = (this.durations[outcome.kind] ??= new Histogram([], sentAtMs));
     const seconds = elapsedSeconds(poll.durationMs);

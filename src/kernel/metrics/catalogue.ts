@@ -16,10 +16,12 @@ import {
   one,
   seconds,
   summary,
+  NO_LABELS,
 } from "./family.ts";
 import type { BudgetSnapshot } from "./snapshot.ts";
 
 export const KERNEL_METRICS: Metrics = {
+  everywhere: ({ config: { vantage } }) => (vantage === undefined ? NO_LABELS : { vantage: vantage.name }),
   upstream: {
     pacewatch_upstream_info: gauge(
       "Always 1, for each budget of the upstream: its budget, and the labels and links that the config gives it.",
@@ -119,7 +121,7 @@ export const KERNEL_METRICS: Metrics = {
       }),
     ),
     pacewatch_stalled_at_timestamp_seconds: gauge(
-      "When the upstream is stalled unless a poll ends before: its third slot since the last poll, since the last slot that was skipped because the upstream or a quota asked for it, and since it has its schedule; the silence of a new budget, and a minute.",
+      "When the upstream is stalled unless a poll ends before: a minute after its third slot without a poll. Slots that the upstream or a quota asked to skip begin the count anew, and so does a new schedule; the first silence of a new budget is added.",
       one(({ stalledAtMs }) => seconds(stalledAtMs)),
     ),
     pacewatch_tls_certificate_expiry_timestamp_seconds: gauge(

@@ -1,6 +1,6 @@
 /** The families of metrics, each with where its numbers come from: the public contract. A feature has those of its own. */
 
-import type { Count, Counter } from "./accounts.ts";
+import type { Count, Counter } from "./counts.ts";
 import type { Exemplar, Histogram } from "./histogram.ts";
 import type { BudgetSnapshot, MetricsSnapshot, Running, UpstreamSnapshot } from "./snapshot.ts";
 
@@ -55,6 +55,8 @@ export type Metrics = {
   readonly process?: Families<MetricsSnapshot>;
   readonly ofUpstream?: Given<UpstreamSnapshot>;
   readonly ofBudget?: Given<BudgetSnapshot>;
+  /** Labels of every sample. */
+  readonly everywhere?: (running: Running) => Labels;
   readonly counter?: Counter;
 };
 

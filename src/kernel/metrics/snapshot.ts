@@ -33,10 +33,8 @@ export interface MetricsSnapshot extends Running {
   readonly budgets: Iterable<BudgetSnapshot>;
   /** How many cannot be reached because we are offline; undefined while this process polls nothing. */
   readonly offlineUpstreams: number | undefined;
-  /** Its name is a label of every sample; undefined where nobody else watches. */
-  readonly vantage?: string | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };
-  /** Of the process. Wall clock. */
+  /** The process began then. Wall clock. */
   readonly startedAtMs: number;
 }

@@ -1,4 +1,4 @@
-/** What can be said against any answer: that it broke off, its status, and that it is not the JSON that it should be. */
+/** Any answer may be judged by these: that it broke off, its status, and that it is not the JSON that it should be. */
 
 import { counted } from "../exchange/json-value.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
@@ -12,13 +12,13 @@ export const brokenOff: Judge = ({ exchange }) => {
   return judgement(fault, head === undefined ? detail : `${detail}, after it had answered ${head.status}`);
 };
 
-export const unexpectedStatus: Judge = ({ isExpected, asked, head: { status } }) => {
+export const unexpectedStatus: Judge = ({ isExpected, upstream, head: { status } }) => {
   if (isExpected) return undefined;
   if (status >= 300 && status < 400)
     return judgement("redirect", `answered ${status}: no redirect is followed`);
   if (status >= 400 && status < 500) return judgement("client_error", `answered ${status}`);
   if (status >= 500 && status < 600) return judgement("server_error", `answered ${status}`);
-  const { status: expected } = asked.expect;
+  const { status: expected } = upstream.expect;
   return judgement("unexpected_status", `answered ${status}, expected ${expected.join(" or ")}`);
 };
 
@@ -29,7 +29,7 @@ export function hasNoContent({ head: { status } }: Answer): boolean {
   return NO_CONTENT_STATUSES.has(status);
 }
 
-/** What is wrong with a stream, whatever its events say; undefined for nothing. */
+/** The flaw of a stream, whatever its events say; undefined for none. */
 export function flawOf({ stream }: Answer): string | undefined {
   if (stream === undefined) return undefined;
   const { end, events, bytes, first } = stream;
@@ -46,7 +46,7 @@ export function saysOfLimits({ stream }: Answer): boolean {
 }
 
 export const invalidJson: Judge = (answer) => {
-  if (!answer.asked.expect.json || hasNoContent(answer)) return undefined;
+  if (!answer.upstream.expect.json || hasNoContent(answer)) return undefined;
   const { kind } = answer.json();
   const { status } = answer.head;
   if (kind === "json") return undefined;

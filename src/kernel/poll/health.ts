@@ -1,4 +1,4 @@
-/** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
+/** The health of one upstream, folded from its outcomes. Pure: the poller acts on the result. */
 
 import { type PollOutcome, type SkipCause, SKIPS } from "../exchange/outcome.ts";
 
@@ -12,7 +12,7 @@ export type HealthChange = {
   readonly atMs: number;
 };
 
-/** `refused`: our key. `blocked`: a wall. */
+/** `refused`: our key. `blocked`: a bot wall. */
 export type Failure = "refused" | "blocked" | "failed";
 
 export type Health = {
@@ -32,7 +32,7 @@ export type HealthEvent =
       readonly kind: "polled";
       readonly outcome: PollOutcome;
       readonly isDegraded: boolean;
-      /** The upstream itself said so (503 with Retry-After), or its token endpoint: needs no confirmation. */
+      /** The upstream itself said that it fails for long enough (503 with Retry-After), or its token endpoint did. */
       readonly isConfirmed: boolean;
       /** Monotonic. */
       readonly sentMs: number;
@@ -103,7 +103,7 @@ function foldPoll(health: Health, event: Polled, confirm: Confirmation): HealthF
   }
 }
 
-/** Each further poll makes a wall surer that we are a bot, and so does one that comes soon. */
+/** Each further poll makes a bot wall surer that we are a bot, and so does one that comes soon. */
 const MOST_CONFIRMATIONS_OF_A_WALL = 1;
 const CONFIRMS_A_WALL_IN_MS = 30_000;
 
@@ -120,14 +120,19 @@ function foldFailure(
   { polls, overMs }: Confirmation,
 ): HealthFold {
   const isWall = failure === "blocked";
+  // A key that is known to be rejected is no failure that a timeout confirms, nor is a timeout one that it confirms.
+  const isRefused = failure === "refused";
+  const isRejected = health.state === "unauthorized";
+  const isCertain = isConfirmed || (isRejected && isRefused);
+  const isOther = isRejected && health.streak.includes("refused") !== isRefused;
+  const { streak: before, failingSinceMs = sentMs } = isOther ? NO_FAILURES : health;
   const needed = (isWall ? Math.min(polls, MOST_CONFIRMATIONS_OF_A_WALL) : polls) + 1;
-  const streak = isConfirmed
+  const streak = isCertain
     ? Array.from({ length: needed }, () => failure)
-    : [...health.streak, failure].slice(-needed);
-  const failingSinceMs = health.failingSinceMs ?? sentMs;
+    : [...before, failure].slice(-needed);
   const seen = { ...health, streak, failingSinceMs, slotsWithoutPoll: 0 };
   const missing = needed - streak.length;
-  const leftMs = isConfirmed || needed === 1 ? 0 : Math.max(0, failingSinceMs + overMs - endedMs);
+  const leftMs = isCertain || needed === 1 ? 0 : Math.max(0, failingSinceMs + overMs - endedMs);
   if (missing > 0 || leftMs > 0) {
     const evenlyMs = leftMs / Math.max(1, missing);
     return { health: seen, confirmsInMs: isWall ? Math.max(evenlyMs, CONFIRMS_A_WALL_IN_MS) : evenlyMs };

@@ -27,7 +27,7 @@ export type Poll = {
   /** An ok answer keeps its status only. */
   readonly head: KeptHead | undefined;
   readonly excerpt: string | undefined;
-  /** What else the answer says: each field is one reader's. */
+  /** The answer says more: each field is one reader's. */
   readonly said?: Fields | undefined;
   readonly certificateExpiresAtMs: number | undefined;
 };

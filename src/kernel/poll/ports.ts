@@ -16,7 +16,7 @@ export type Pause = {
 /** Why a slot has no lease yet, or is not used at all; and which budget holds it back, if one does. */
 export type HeldBack = { readonly cause: SkipCause; readonly budget?: string | undefined };
 
-/** Of two reasons the graver one, and of two that are equally grave the first. */
+/** The graver of two reasons, and the first of two that are equally grave. */
 export function graver<A extends HeldBack>(a: A | undefined, b: A | undefined): A | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return SKIPS[b.cause].gravity > SKIPS[a.cause].gravity ? b : a;
@@ -41,7 +41,7 @@ export type Ending = {
 
 export type GateWaiter = {
   /** As of a wait for a lease. Monotonic. */
-  readonly dueAtMs: number;
+  readonly dueMs: number;
   /** Called once, unless it withdraws: ask again. */
   readonly settled: () => void;
 };
@@ -53,22 +53,22 @@ export interface Gate {
    * poll, and without it nobody knows less.
    */
   held?(nowMs: number, isExtra: boolean): HeldBack | undefined;
-  /** What became of a slot: undefined for one that is used. */
+  /** A slot ended so: undefined for one that is used. */
   decided?(cause: SkipCause | undefined): void;
   /** Before the slot waits for its lease, so that nobody keeps one meanwhile. Undefined where it may. */
   prepare?(waiter: GateWaiter): Waiting | Ending | undefined;
-  /** Asked when the lease is there, as the wait for it may have been long. `isAgain`: it said "again" before. */
-  atLease?(isAgain: boolean): "again" | Ending | undefined;
-  /** The poll was recorded. True where the upstream itself says that it fails. */
-  ended?(poll: Poll, recorder: Recorder): boolean;
+  /** Asked when the lease is there, as the wait for it may have been long. `isAgain`: it was prepared again before. */
+  atLease?(isAgain: boolean): "prepare" | Ending | undefined;
+  /** The poll was recorded. Returns for how long the upstream itself says that it will fail, and so is not polled. */
+  ended?(poll: Poll, recorder: Recorder): number | undefined;
   /** Calls back when something holds the upstream back that did not before. */
   onHeld?(tell: () => void): void;
-  /** The upstream is polled no more. */
+  /** The upstream is polled no more, or another gate is in its place. A poll in flight still ends by it. */
   close?(): void;
 }
 
 export interface Probe {
-  /** Of a key that must be fetched. */
+  /** The gate of a key that must be fetched. */
   readonly gate?: Gate | undefined;
   /**
    * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
@@ -105,6 +105,8 @@ export type PollEvent =
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }
+  /** The answer of the `polled` before it was a refusal, which could have been for the limit of other budgets too. */
+  | { readonly kind: "refused"; readonly budgets: readonly string[]; readonly because: string }
   /**
    * Once for each `polled`, with the outcome that counts: at once, or when it is known whether we were offline. Only
    * then is the poll counted, so that nothing has to be taken back: it, and the time that it watched.

@@ -1,7 +1,7 @@
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { type Field, field, type Fields } from "../text/field.ts";
 import type { StreamMeasures } from "../exchange/exchange.ts";
-import type { Answer, Asked } from "./answer.ts";
+import type { Answer, AskedUpstream } from "./answer.ts";
 
 export type Reading = {
   readonly answer: Answer;
@@ -16,13 +16,13 @@ export type Reading = {
  */
 export type Reader<Said> = Field<Said> & {
   read(reading: Reading): Said | undefined;
-  /** Of a request that was sent, and whose answer nobody could read. */
-  unread?(asked: Asked): Said | undefined;
+  /** The request was sent, and nobody could read its answer. */
+  unread?(upstream: AskedUpstream): Said | undefined;
 };
 
 export function reader<Said>(name: string, read: (reading: Reading) => Said | undefined): Reader<Said> {
   return { ...field<Said>(name), read };
 }
 
-/** What was measured of an answer that came piece by piece. Nothing where none began. */
+/** The measures of an answer that came piece by piece. Nothing where none began. */
 export const STREAM: Reader<StreamMeasures> = reader("stream", ({ answer }) => answer.observation.stream);

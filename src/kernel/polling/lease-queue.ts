@@ -9,7 +9,7 @@ export type Waiter = {
    * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
    * frequent slots would starve the others.
    */
-  readonly dueAtMs: number;
+  readonly dueMs: number;
   /** A confirmation is not worth waiting out a pause for. */
   readonly endsAtPause: boolean;
   granted(lease: Lease): void;
@@ -27,8 +27,7 @@ type Queue = {
   notBeforeMs: number | undefined;
   /** The queues that let this one go first: they look again when it must wait itself, or waits no more. */
   readonly yielding: Set<Queue>;
-  /** By a loop, which this ends the sleep of. Most leases are free, and their slots need none. */
-  isServed: boolean;
+  /** Ends the sleep of the loop that serves it. Most leases are free, and their slots need none. */
   wake: AbortController | undefined;
 };
 
@@ -62,35 +61,29 @@ export class LeaseQueue {
   }
 
   enter(waiter: Waiter): Ticket {
-    const queue = this.#queueOf(waiter);
+    const known = this.#queues.get(waiter.ask.key);
+    const queue = known ?? this.#open(waiter.ask);
     queue.waiters.add(waiter);
-    if (!queue.isServed) void this.#serve(queue);
+    if (known === undefined) void this.#serve(queue);
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
   /** A lease that nobody waits for: now, or not at all. */
   async takeFree(ask: Ask): Promise<Lease | undefined> {
-    const isWaitedFor = (budget: string): boolean =>
-      this.#byBudget
-        .get(budget)
-        ?.values()
-        .some(({ waiters }) => waiters.size > 0) ?? false;
-    if (ask.budgets.some(isWaitedFor)) return undefined;
+    if (ask.budgets.some((budget) => this.#byBudget.has(budget))) return undefined;
     const decision = await this.#ledger.take(ask);
     return decision.kind === "granted" ? decision.lease : undefined;
   }
 
-  #queueOf({ ask }: Waiter): Queue {
+  /** It is there for as long as somebody waits in it. */
+  #open(ask: Ask): Queue {
     const { budgets, key } = ask;
-    const known = this.#queues.get(key);
-    if (known !== undefined) return known;
     const queue: Queue = {
       ask,
       waiters: new Set(),
       reason: { cause: "budget", budget: budgets[0] },
       notBeforeMs: undefined,
       yielding: new Set(),
-      isServed: false,
       wake: undefined,
     };
     this.#queues.set(key, queue);
@@ -121,16 +114,16 @@ export class LeaseQueue {
   }
 
   async #serve(queue: Queue): Promise<void> {
-    queue.isServed = true;
     try {
       while (queue.waiters.size > 0) await this.#serveNext(queue);
+      this.#remove(queue);
     } catch (error) {
       this.#onBug(error);
+      // Whoever is refused may enter again at once: in a queue that is served.
+      this.#remove(queue);
       const { budget } = queue.reason;
       this.#refuse(queue, [...queue.waiters], { cause: "ledger", budget });
     }
-    queue.isServed = false;
-    this.#remove(queue);
   }
 
   /** Grants one lease, or sleeps until there may be one. Whatever may bring it sooner aborts `wake`. */
@@ -222,13 +215,13 @@ function endYielding(queue: Queue): void {
 
 /** Two that are equally urgent must not let each other go first. */
 function isMoreUrgent(a: Queue, b: Queue): boolean {
-  const [aDueMs, bDueMs] = [mostUrgent(a.waiters)?.dueAtMs, mostUrgent(b.waiters)?.dueAtMs];
+  const [aDueMs, bDueMs] = [mostUrgent(a.waiters)?.dueMs, mostUrgent(b.waiters)?.dueMs];
   if (aDueMs === undefined || bDueMs === undefined) return false;
   return aDueMs < bDueMs || (aDueMs === bDueMs && a.ask.key < b.ask.key);
 }
 
 function mostUrgent(waiters: ReadonlySet<Waiter>): Waiter | undefined {
   let first: Waiter | undefined;
-  for (const waiter of waiters) if (first === undefined || waiter.dueAtMs < first.dueAtMs) first = waiter;
+  for (const waiter of waiters) if (first === undefined || waiter.dueMs < first.dueMs) first = waiter;
   return first;
 }

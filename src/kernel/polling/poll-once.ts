@@ -12,10 +12,10 @@ import { outcomeOf } from "../exchange/outcome.ts";
 import type { Reason } from "../exchange/reasons.ts";
 import { slotsOf } from "../schedule/schedule.ts";
 
-/** `atMs` is monotonic. */
-export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
+/** `cameMs` is monotonic. */
+export type Slot = { readonly origin: SlotOrigin; readonly cameMs: number };
 
-/** What its config asks for when an upstream is opened. */
+/** An upstream has this by its config, once it is opened. */
 export type Equipment = {
   readonly ask: Ask;
   readonly gates: readonly Gate[];
@@ -27,13 +27,13 @@ export type Equipment = {
 /** An upstream, and what it is polled with. A poll ends as it began, though it is changed meanwhile. */
 export type Target = Equipment & { readonly upstream: Upstream; readonly probe: Probe };
 
-export type PollOnceParts = {
+export type PollOnceDeps = {
   readonly clock: Clock;
   readonly nextPollId: () => string;
   /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
   readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
   /** As `judge`, elsewhere: the body is large. */
-  readonly judgeLarge?: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
+  readonly judgeLarge: (upstream: Upstream, observation: Observation, times: PollTimes) => Promise<Poll>;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -46,74 +46,58 @@ export async function pollOnce(
   { upstream, probe, judging }: Pick<Target, "upstream" | "probe" | "judging">,
   slot: Slot,
   lease: Lease,
-  parts: PollOnceParts,
+  deps: PollOnceDeps,
   isHeldBack: () => boolean,
   cutOff: AbortSignal,
 ): Promise<Poll | undefined> {
-  const { clock } = parts;
-  const id = parts.nextPollId();
-  const sentMs = clock.now();
-  const sentAtMs = clock.wallNow();
-  const times = (): PollTimes => ({
-    id,
-    origin: slot.origin,
-    sentAtMs,
-    endedAtMs: clock.wallNow(),
-    delayMs: Math.max(0, sentMs - slot.atMs),
-    usualGapMs: slotsOf(upstream.schedule).usualGapMs,
-  });
+  const { clock } = deps;
+  const sent = { id: deps.nextPollId(), ms: clock.now(), atMs: clock.wallNow() };
+  const times = (): PollTimes => timesOf(upstream, slot, sent, clock);
   const ended = (poll: Poll): Poll => {
     lease.ended(poll);
     return poll;
   };
   const unobserved = (detail: string): Poll => {
-    const poll = unobservedPoll(times(), clock.now() - sentMs, "bug", detail);
+    const poll = unobservedPoll(times(), clock.now() - sent.ms, "bug", detail);
     return ended({ ...poll, said: unreadBy(judging, upstream) });
   };
 
-  let wasHeldBack = false;
+  let wasRefused = false;
   const mayWrite = (): boolean => {
-    wasHeldBack = isHeldBack();
-    return lease.isUsable() && !wasHeldBack;
+    wasRefused = isHeldBack() || !lease.isUsable();
+    return !wasRefused;
   };
   let observation: Observation | undefined;
   try {
-    observation = await probe.poll(cutOff, mayWrite, id);
+    observation = await probe.poll(cutOff, mayWrite, sent.id);
   } catch (error) {
-    parts.onBug(error);
+    deps.onBug(error);
   }
+  // Not later, as after judging: the proof reckons from the answer, or from when the socket has closed.
   lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
   if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
   const isUnsent = settlementOf(observation.exchange) === "unsent";
-  if (isUnsent && (cutOff.aborted || wasHeldBack || !lease.isUsable())) return undefined;
+  if (isUnsent && (cutOff.aborted || wasRefused || !lease.isUsable())) return undefined;
   if (cutOff.aborted && observation.exchange.kind === "broken") {
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }
   try {
-    const { judgeLarge } = parts;
-    const stoodStill = parts.stoodStill?.(sentMs) === true;
+    const stoodStill = deps.stoodStill?.(sent.ms) === true;
     const poll =
-      observation.large === undefined || judgeLarge === undefined
+      observation.large === undefined
         ? judge(upstream, observation, times(), judging)
-        : await judgeLarge(upstream, observation, times());
+        : await deps.judgeLarge(upstream, observation, times());
     return ended(stoodStill ? asSuspended(poll) : poll);
   } catch (error) {
-    parts.onBug(error);
+    deps.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
   }
 }
 
 const EXCERPT_CHARACTERS = 300;
 
-/** Wall clock. */
-export type PollTimes = {
-  readonly id: string;
-  readonly origin: SlotOrigin;
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
-  readonly delayMs: number;
-  readonly usualGapMs: number;
-};
+/** Who a poll is, and when it was. */
+export type PollTimes = Pick<Poll, "id" | "origin" | "sentAtMs" | "endedAtMs" | "delayMs" | "usualGapMs">;
 
 /** Judges an observation by what this upstream's config expects. */
 export function judge(
@@ -157,16 +141,29 @@ function asSuspended(poll: Poll): Poll {
 
 /** A slot ends as this poll, and nothing was sent. */
 export function endedUnsent(
-  { schedule }: Upstream,
+  upstream: Upstream,
   slot: Slot,
   { reason, detail }: Ending,
-  { clock, nextPollId }: Pick<PollOnceParts, "clock" | "nextPollId">,
+  { clock, nextPollId }: Pick<PollOnceDeps, "clock" | "nextPollId">,
 ): Poll {
-  const nowMs = clock.wallNow();
-  const delayMs = Math.max(0, clock.now() - slot.atMs);
-  const { usualGapMs } = slotsOf(schedule);
-  const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs, usualGapMs };
-  return unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, reason, detail);
+  const sent = { id: nextPollId(), ms: clock.now(), atMs: clock.wallNow() };
+  return unobservedPoll(timesOf(upstream, slot, sent, clock), 0, reason, detail);
+}
+
+function timesOf(
+  { schedule }: Upstream,
+  slot: Slot,
+  sent: { readonly id: string; readonly ms: number; readonly atMs: number },
+  clock: Clock,
+): PollTimes {
+  return {
+    id: sent.id,
+    origin: slot.origin,
+    sentAtMs: sent.atMs,
+    endedAtMs: clock.wallNow(),
+    delayMs: Math.max(0, sent.ms - slot.cameMs),
+    usualGapMs: slotsOf(schedule).usualGapMs,
+  };
 }
 
 /** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */

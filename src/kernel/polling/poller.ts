@@ -25,20 +25,20 @@ import {
   endedUnsent,
   type Equipment,
   pollOnce,
-  type PollOnceParts,
+  type PollOnceDeps,
   type Slot,
   type Target,
 } from "./poll-once.ts";
 
-/** What all pollers of a process share. */
-export type PollingParts = PollOnceParts & {
+/** All pollers of a process share these. */
+export type PollingDeps = PollOnceDeps & {
   readonly ledger: Ledger;
   readonly equip: (upstream: Upstream) => Equipment;
   /** So often may an upstream be looked at again between two slots, while it is down. */
   readonly looksOf?: ((upstream: string) => number) | undefined;
 };
 
-export type PollerParts = PollingParts & {
+export type PollerDeps = PollingDeps & {
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
   /** With which it begins: an earlier process has polled it. */
@@ -47,7 +47,7 @@ export type PollerParts = PollingParts & {
 
 type WaitingSlot = Slot & {
   /** Its deadline, before which no other slot of its upstream can come. Monotonic. */
-  readonly dueAtMs: number;
+  readonly dueMs: number;
   /** A gate asked to be prepared again when the lease was there. */
   readonly isAgain: boolean;
 };
@@ -60,11 +60,14 @@ type State =
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
 
+/** A timer may end up to a millisecond before its time, when a pause that begins with it still holds. */
+const WAKES_EARLY_MS = 2;
+
 const IDLE: State = { kind: "idle" };
 
 /** Polls one upstream: slot → gates → lease → probe → judge → record, never two at once. */
 export class Poller {
-  readonly #parts: PollerParts;
+  readonly #deps: PollerDeps;
   #target: Target;
   #state: State = IDLE;
   #health: Health;
@@ -73,16 +76,16 @@ export class Poller {
   /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
   /** The latest slot that is no confirmation. Monotonic. */
-  #scheduledAtMs: number | undefined;
+  #latestSlotMs: number | undefined;
   #owedSinceMs: number;
   #isStopped = false;
   readonly #cutOff = new AbortController();
 
-  constructor(upstream: Upstream, probe: Probe, parts: PollerParts) {
-    this.#parts = parts;
+  constructor(upstream: Upstream, probe: Probe, deps: PollerDeps) {
+    this.#deps = deps;
     this.#target = this.#open(upstream, probe);
-    this.#health = parts.health ?? UNKNOWN_HEALTH;
-    this.#owedSinceMs = parts.clock.wallNow();
+    this.#health = deps.health ?? UNKNOWN_HEALTH;
+    this.#owedSinceMs = deps.clock.wallNow();
   }
 
   get target(): Target {
@@ -98,7 +101,7 @@ export class Poller {
     return this.#owedSinceMs;
   }
 
-  slot(origin: SlotOrigin, atMs: number): void {
+  slot(origin: SlotOrigin, cameMs: number): void {
     if (this.#isStopped) return;
     if (origin !== "confirm") this.#looks = 0;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1);
@@ -108,8 +111,8 @@ export class Poller {
     const skipped = held && SKIPS[held.cause].isAskedFor ? held : undefined;
     for (const gate of this.#target.gates) gate.decided?.(skipped?.cause);
     if (skipped !== undefined) return this.#skipHeld(skipped);
-    this.#parts.recorder.record(SLOT_WAITING);
-    this.#wait({ origin, atMs });
+    this.#deps.recorder.record(SLOT_WAITING);
+    this.#wait({ origin, cameMs });
   }
 
   /** Slots that came due while the process was late or suspended. */
@@ -121,8 +124,9 @@ export class Poller {
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = this.#target;
     const isAnotherSchedule = upstream.schedule.expression !== past.upstream.schedule.expression;
-    if (isAnotherSchedule) this.#owedSinceMs = this.#parts.clock.wallNow();
+    if (isAnotherSchedule) this.#owedSinceMs = this.#deps.clock.wallNow();
     this.#target = this.#open(upstream, probe);
+    for (const gate of past.gates) if (!this.#target.gates.includes(gate)) gate.close?.();
     const state = this.#state;
     // A lease of other budgets, or for another price, does not cover its next request.
     const isAnotherWay = this.#target.ask.key !== past.ask.key || probe.gate !== past.probe.gate;
@@ -142,7 +146,7 @@ export class Poller {
     const state = this.#state;
     if (state.kind === "polling") {
       const isOver = new AbortController();
-      void this.#parts.clock.sleep(graceMs, isOver.signal).then(() => this.#cutOff.abort());
+      void this.#deps.clock.sleep(graceMs, isOver.signal).then(() => this.#cutOff.abort());
       await state.ended;
       isOver.abort();
     } else if (this.#leave() !== undefined) this.#skip("shutdown", 1, "waited");
@@ -150,7 +154,7 @@ export class Poller {
   }
 
   #open(upstream: Upstream, probe: Probe): Target {
-    const equipment = this.#parts.equip(upstream);
+    const equipment = this.#deps.equip(upstream);
     const gates = probe.gate === undefined ? equipment.gates : [...equipment.gates, probe.gate];
     for (const gate of gates) gate.onHeld?.(() => this.#giveUp());
     return { ...equipment, upstream, probe, gates };
@@ -174,26 +178,26 @@ export class Poller {
   }
 
   /** The way of a slot to its poll, step by step: gates that must be prepared, a lease, then the poll. */
-  #wait({ origin, atMs }: Slot): void {
-    if (origin !== "confirm") this.#scheduledAtMs = atMs;
+  #wait({ origin, cameMs }: Slot): void {
+    if (origin !== "confirm") this.#latestSlotMs = cameMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
-    this.#wantedSinceMs ??= this.#scheduledAtMs ?? atMs;
-    const dueAtMs = this.#wantedSinceMs + slotsOf(this.#target.upstream.schedule).shortestGapMs;
-    this.#prepare({ origin, atMs, dueAtMs, isAgain: false });
+    this.#wantedSinceMs ??= this.#latestSlotMs ?? cameMs;
+    const dueMs = this.#wantedSinceMs + slotsOf(this.#target.upstream.schedule).shortestGapMs;
+    this.#prepare({ origin, cameMs, dueMs, isAgain: false });
   }
 
   #prepare(slot: WaitingSlot): void {
     for (const gate of this.#target.gates) {
       if (gate.prepare === undefined) continue;
-      const prepared = gate.prepare({ dueAtMs: slot.dueAtMs, settled: () => this.#prepare(slot) });
+      const prepared = gate.prepare({ dueMs: slot.dueMs, settled: () => this.#prepare(slot) });
       if (prepared?.kind === "failed") return this.#endWithout(slot, prepared);
       if (prepared === undefined) continue;
       this.#state = { kind: "waiting", slot, ticket: prepared.ticket };
       return;
     }
-    const ticket = this.#parts.queue.enter({
+    const ticket = this.#deps.queue.enter({
       ask: this.#target.ask,
-      dueAtMs: slot.dueAtMs,
+      dueMs: slot.dueMs,
       endsAtPause: slot.origin === "confirm",
       granted: (lease) => this.#useLease(slot, lease),
       refused: (reason) => {
@@ -209,39 +213,41 @@ export class Poller {
     const stop = this.#stopAtLease(slot.isAgain);
     if (stop === undefined) return this.#begin(slot, lease);
     lease.settle("unsent");
-    if (stop === "again") this.#prepare({ ...slot, isAgain: true });
+    if (stop === "prepare") this.#prepare({ ...slot, isAgain: true });
     else this.#endWithout(slot, stop);
   }
 
-  #stopAtLease(isAgain: boolean): "again" | Ending | undefined {
-    for (const gate of this.#target.gates) {
-      const stop = gate.atLease?.(isAgain);
-      if (stop !== undefined) return stop;
-    }
-    return undefined;
+  #stopAtLease(isAgain: boolean): "prepare" | Ending | undefined {
+    let stop: "prepare" | Ending | undefined;
+    for (const gate of this.#target.gates) stop ??= gate.atLease?.(isAgain);
+    return stop;
   }
 
   #endWithout(slot: Slot, ending: Ending): void {
-    this.#parts.recorder.record(SLOT_STARTED);
+    this.#deps.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const target = this.#target;
-    this.#finish(target, endedUnsent(target.upstream, slot, ending, this.#parts), ending.isConfirmed);
+    const poll = endedUnsent(target.upstream, slot, ending, this.#deps);
+    this.#finish(target, poll, this.#deps.clock.now(), ending.isConfirmed);
   }
 
   #begin(slot: Slot, lease: Lease): void {
-    this.#parts.recorder.record(SLOT_STARTED);
+    this.#deps.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     this.#state = { kind: "polling", ended: this.#poll(this.#target, slot, lease) };
   }
 
   async #poll(target: Target, slot: Slot, lease: Lease): Promise<void> {
+    const sentMs = this.#deps.clock.now();
     try {
       const isHeldBack = (): boolean => this.#isStopped || this.#paused() !== undefined;
-      const poll = await pollOnce(target, slot, lease, this.#parts, isHeldBack, this.#cutOff.signal);
+      const poll = await pollOnce(target, slot, lease, this.#deps, isHeldBack, this.#cutOff.signal);
       if (poll === undefined) this.#endUnsent();
-      else this.#finish(target, poll, false);
+      else this.#finish(target, poll, sentMs, false);
     } catch (error) {
-      this.#parts.onBug(error);
+      this.#deps.onBug(error);
+      // Else each later slot would find it polling.
+      if (this.#state.kind === "polling") this.#endUnsent();
     }
   }
 
@@ -254,71 +260,78 @@ export class Poller {
     if (paused !== undefined) this.#fold({ kind: "paused" });
   }
 
-  /** Gates hear of it also once it is stopped: what they are asked for may outlive it. */
-  #finish(target: Target, poll: Poll, isKnown: boolean): void {
-    const { clock, ledger, recorder } = this.#parts;
+  /**
+   * Recorders come first: a pause is told after the poll that asks for it. Then gates, also once it is stopped, as what
+   * they are asked for may outlive it; then health, which asks for a further poll only where no gate holds it back.
+   */
+  #finish(target: Target, poll: Poll, sentMs: number, isKnown: boolean): void {
+    const { clock, ledger, recorder } = this.#deps;
     this.#state = IDLE;
     this.#owedSinceMs = clock.wallNow();
     recorder.record({ kind: "polled", poll });
-    let isConfirmed = isKnown;
-    for (const gate of target.gates) if (gate.ended?.(poll, recorder) === true) isConfirmed = true;
+    let saysForMs = -1;
+    for (const gate of target.gates) saysForMs = Math.max(saysForMs, gate.ended?.(poll, recorder) ?? -1);
+    const isConfirmed = isKnown || saysForMs >= target.upstream.confirmOverMs;
+    // Its answer may have waited to be judged.
     const endedMs = clock.now();
-    const sentMs = endedMs - poll.durationMs;
-    const { outcome, degraded: isDegraded } = poll;
     const { confirmsInMs, looksAgainInMs } = this.#fold(
-      { kind: "polled", outcome, isDegraded, isConfirmed, sentMs, endedMs },
+      { kind: "polled", outcome: poll.outcome, isDegraded: poll.degraded, isConfirmed, sentMs, endedMs },
       poll,
     );
-    // Whoever refused us and said when is not asked before: the first slot after that confirms.
     const furtherInMs = confirmsInMs ?? looksAgainInMs;
-    if (furtherInMs === undefined || this.#isStopped || this.#paused() !== undefined) return;
-    const afterMs = Math.max(ledger.paceGapMs(this.#target.ask.budgets), furtherInMs);
-    if (confirmsInMs === undefined) void this.#lookAgain(afterMs).catch(this.#parts.onBug);
-    else void this.#confirm(afterMs);
+    if (furtherInMs === undefined || this.#isStopped) return;
+    // Whoever said when it can be asked again is asked then. After any other pause the first slot confirms.
+    if (saysForMs < 0 && this.#paused() !== undefined) return;
+    const nextMs = Math.max(ledger.paceGapMs(this.#target.ask.budgets), furtherInMs);
+    const afterMs = Math.max(nextMs, saysForMs + WAKES_EARLY_MS);
+    const further = confirmsInMs === undefined ? this.#lookAgain(afterMs, nextMs) : this.#confirm(afterMs);
+    void further.catch(this.#deps.onBug);
   }
 
   async #confirm(afterMs: number): Promise<void> {
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
-    const { clock } = this.#parts;
-    await clock.sleep(afterMs, cancel.signal);
+    await this.#deps.clock.sleep(afterMs, cancel.signal);
     if (cancel.signal.aborted) return;
     this.#state = IDLE;
-    if (this.#paused() === undefined) this.slot("confirm", clock.now());
+    if (this.#paused() === undefined) this.slot("confirm", this.#deps.clock.now());
     else this.#fold({ kind: "paused" });
   }
 
   /** While it is down, with what nobody else waits for: where there is no room for a look, it is none, and no slot. */
-  async #lookAgain(afterMs: number): Promise<void> {
-    const { clock, ledger, queue, recorder, looksOf } = this.#parts;
+  async #lookAgain(afterMs: number, nextMs: number): Promise<void> {
+    const { clock, ledger, queue, recorder, looksOf } = this.#deps;
     if (this.#looks >= (looksOf?.(this.#target.upstream.name) ?? 0)) return;
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
-    for (;;) {
-      await clock.sleep(afterMs, cancel.signal);
+    for (let restMs = afterMs; ; restMs = nextMs) {
+      await clock.sleep(restMs, cancel.signal);
       if (cancel.signal.aborted) return;
       const { upstream, ask } = this.#target;
-      const nextSlotMs = (this.#scheduledAtMs ?? Number.NEGATIVE_INFINITY) + upstream.schedule.longestGapMs;
+      const nextSlotMs = (this.#latestSlotMs ?? Number.NEGATIVE_INFINITY) + upstream.schedule.longestGapMs;
       const isLate = clock.now() + upstream.timeoutMs >= nextSlotMs;
       const held = this.#heldBack(true);
       const isUnwanted = held !== undefined && SKIPS[held.cause].isAskedFor;
       if (isLate || isUnwanted || ledger.isLowered(ask.budgets)) break;
       const lease = this.#stopAtLease(false) === undefined ? await queue.takeFree(ask) : undefined;
       if (lease === undefined) continue;
-      if (cancel.signal.aborted) return lease.settle("unsent");
+      // It may have been moved to other budgets while the ledger was asked.
+      if (cancel.signal.aborted || this.#target.ask.key !== ask.key) {
+        lease.settle("unsent");
+        continue;
+      }
       this.#looks += 1;
       recorder.record(SLOT_WAITING);
-      return this.#begin({ origin: "again", atMs: clock.now() }, lease);
+      return this.#begin({ origin: "again", cameMs: clock.now() }, lease);
     }
     this.#state = IDLE;
   }
 
   /** Not to be asked of one that is stopped: it may be on budgets that nobody knows any more. */
   #heldBack(isExtra = false): HeldBack | undefined {
-    const { ledger, clock } = this.#parts;
+    const { ledger, clock } = this.#deps;
     const { ask, gates } = this.#target;
     let held: HeldBack | undefined = ledger.heldBack(ask);
-    if (gates.length === 0) return held;
     const nowMs = clock.now();
     for (const gate of gates) held = graver(held, gate.held?.(nowMs, isExtra));
     return held;
@@ -334,8 +347,8 @@ export class Poller {
   }
 
   #skip(cause: SkipCause, count: number, had?: "waited" | "started", budget?: string): void {
-    if (SKIPS[cause].isAskedFor) this.#owedSinceMs = this.#parts.clock.wallNow();
-    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, had, budget });
+    if (SKIPS[cause].isAskedFor) this.#owedSinceMs = this.#deps.clock.wallNow();
+    this.#deps.recorder.record({ kind: "slots_skipped", cause, count, had, budget });
     this.#fold({ kind: "skipped", cause, count });
   }
 
@@ -347,13 +360,8 @@ export class Poller {
     const { health } = fold;
     this.#health = health;
     if (health.state !== from) {
-      this.#parts.recorder.record({
-        kind: "health_changed",
-        from,
-        to: health.state,
-        atMs: this.#parts.clock.wallNow(),
-        poll,
-      });
+      const change = { from, to: health.state, atMs: this.#deps.clock.wallNow(), poll };
+      this.#deps.recorder.record({ kind: "health_changed", ...change });
     }
     return fold;
   }

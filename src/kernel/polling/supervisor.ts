@@ -3,13 +3,13 @@ import { UNKNOWN_HEALTH, type Health } from "../poll/health.ts";
 import type { Triggers } from "../schedule/triggers.ts";
 import type { Probe, Recorder } from "../poll/ports.ts";
 import { LeaseQueue } from "./lease-queue.ts";
-import { Poller, type PollingParts } from "./poller.ts";
+import { Poller, type PollingDeps } from "./poller.ts";
 import { Timetable } from "./timetable.ts";
 
 /** On shutdown, polls in flight get at most this long. */
 const DRAIN_AT_MOST_MS = 10_000;
 
-export type SupervisorParts = PollingParts & {
+export type SupervisorDeps = PollingDeps & {
   readonly triggers: Triggers;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
@@ -17,27 +17,22 @@ export type SupervisorParts = PollingParts & {
   readonly healthOf?: ((upstream: string) => Health | undefined) | undefined;
 };
 
-/** Wall clock. */
-export type Condition = {
-  readonly health: Health;
-  readonly nextSlotAtMs: number | undefined;
-};
-
 /** Owns the pollers: starts, changes and drains them, and passes each its slots. */
 export class Supervisor {
   /** In which every request of this process waits for its lease. */
   readonly queue: LeaseQueue;
-  readonly #parts: SupervisorParts;
+  readonly #deps: SupervisorDeps;
   readonly #timetable: Timetable;
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
 
-  constructor(parts: SupervisorParts) {
-    this.#parts = parts;
-    this.queue = new LeaseQueue(parts.ledger, parts.clock, parts.onBug);
-    this.#timetable = new Timetable(parts.clock, parts.triggers, {
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.queue = new LeaseQueue(deps.ledger, deps.clock, deps.onBug);
+    this.#timetable = new Timetable(deps.clock, deps.triggers, {
       onSlot: (name, atMs) => this.#pollers.get(name)?.slot("schedule", atMs),
       onMissed: (name, count) => this.#pollers.get(name)?.missed(count),
+      onBug: deps.onBug,
     });
   }
 
@@ -45,7 +40,9 @@ export class Supervisor {
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     for (const [name, poller] of this.#pollers) {
-      if (!names.has(name)) void this.#remove(poller, graceOf(poller));
+      if (names.has(name)) continue;
+      this.#pollers.delete(name);
+      void this.#leave(poller.stop(graceOf(poller)));
     }
     const added: Poller[] = [];
     for (const upstream of config.upstreams) {
@@ -58,7 +55,7 @@ export class Supervisor {
     this.#timetable.set(config.upstreams);
     // A new one is polled before its first slot. The pace of their budgets spreads them.
     for (const poller of added)
-      if (poller.target.isPolledBetweenSlots) poller.slot("first", this.#parts.clock.now());
+      if (poller.target.isPolledBetweenSlots) poller.slot("first", this.#deps.clock.now());
   }
 
   healthOf(upstream: string): Health {
@@ -69,11 +66,9 @@ export class Supervisor {
     return this.#pollers.get(upstream)?.owedSinceMs;
   }
 
-  conditionOf(upstream: Upstream): Condition {
-    return {
-      health: this.healthOf(upstream.name),
-      nextSlotAtMs: this.#timetable.nextSlotAtMs(upstream.name, upstream.schedule),
-    };
+  /** Wall clock. */
+  nextSlotAtMs({ name, schedule }: Upstream): number | undefined {
+    return this.#timetable.nextSlotAtMs(name, schedule);
   }
 
   async drain(): Promise<void> {
@@ -85,23 +80,18 @@ export class Supervisor {
 
   #add(upstream: Upstream, probe: Probe): Poller {
     const poller = new Poller(upstream, probe, {
-      ...this.#parts,
+      ...this.#deps,
       stoodStill: (sinceMs) => this.#timetable.stoodStill(sinceMs),
       queue: this.queue,
-      recorder: this.#parts.recorderOf(upstream),
-      health: this.#parts.healthOf?.(upstream.name),
+      recorder: this.#deps.recorderOf(upstream),
+      health: this.#deps.healthOf?.(upstream.name),
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
   }
 
-  #remove(poller: Poller, graceMs: number): Promise<void> {
-    this.#pollers.delete(poller.target.upstream.name);
-    return this.#leave(poller.stop(graceMs));
-  }
-
   #leave(ending: Promise<void>): Promise<void> {
-    const left = ending.catch(this.#parts.onBug).finally(() => this.#leaving.delete(left));
+    const left = ending.catch(this.#deps.onBug).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
     return left;
   }

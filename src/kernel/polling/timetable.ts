@@ -2,21 +2,21 @@ import type { Slots } from "../schedule/slots.ts";
 import type { Trigger, Triggers } from "../schedule/triggers.ts";
 import type { Clock } from "../time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../time/moment.ts";
-import { slotsOf, spreadWithinSecond, type Schedule } from "../schedule/schedule.ts";
-
-export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
+import { slotsOf, type Schedule } from "../schedule/schedule.ts";
+import { type Spreadable, spreadWithinSecond } from "./spread.ts";
 
 export type TimetableEvents = {
   /** `atMs` is monotonic. */
   onSlot(name: string, atMs: number): void;
   onMissed(name: string, count: number): void;
+  /** One of these threw it: the others of its second still get their slots. */
+  onBug(error: unknown): void;
 };
 
 /** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
   readonly slots: Slots;
   readonly trigger: Trigger;
-  hasEnded: boolean;
   /** In the order of their offsets. */
   offsetsMs: ReadonlyMap<string, number>;
   /** When each member had its last slot, or joined: slots are counted from there. */
@@ -58,7 +58,7 @@ export class Timetable {
   }
 
   /** Leaves the triggers of expressions that stay alone. */
-  set(entries: readonly TimetableEntry[]): void {
+  set(entries: readonly Spreadable[]): void {
     if (!this.#hasWatchdog) void this.#runWatchdog();
     this.#hasWatchdog = true;
     const byExpression = Map.groupBy(entries, (entry) => entry.schedule.expression);
@@ -71,10 +71,7 @@ export class Timetable {
       const schedule = members[0]?.schedule;
       if (schedule === undefined) continue;
       const group = this.#groups.get(expression) ?? this.#startGroup(schedule);
-      this.#setMembers(
-        group,
-        members.map((member) => member.name),
-      );
+      this.#setMembers(group, members);
     }
   }
 
@@ -103,7 +100,6 @@ export class Timetable {
     const group: Group = {
       slots: slotsOf(schedule),
       trigger,
-      hasEnded: false,
       offsetsMs: new Map(),
       anchors: new Map(),
       lastTick: momentOf(this.#clock),
@@ -113,10 +109,11 @@ export class Timetable {
     return group;
   }
 
-  #setMembers(group: Group, names: readonly string[]): void {
-    group.offsetsMs = spreadWithinSecond(names);
+  #setMembers(group: Group, members: readonly Spreadable[]): void {
+    group.offsetsMs = spreadWithinSecond(members);
     for (const name of group.anchors.keys()) if (!group.offsetsMs.has(name)) group.anchors.delete(name);
-    for (const name of names) if (!group.anchors.has(name)) group.anchors.set(name, momentOf(this.#clock));
+    for (const { name } of members)
+      if (!group.anchors.has(name)) group.anchors.set(name, momentOf(this.#clock));
   }
 
   async #tick(group: Group, scheduledAtMs: number): Promise<void> {
@@ -129,10 +126,14 @@ export class Timetable {
       const waitMs = startMs + offsetMs - this.#clock.now();
       // Less than a second: at the end of a group it need not be cut short.
       if (waitMs > 0) await this.#clock.sleep(waitMs);
-      if (group.hasEnded) return;
+      if (group.anchors.size === 0) return;
       if (!group.anchors.has(name)) continue;
-      this.#countMissed(group, name, { wallMs: scheduledAtMs, nowMs: startMs });
-      this.#events.onSlot(name, startMs + offsetMs);
+      try {
+        this.#countMissed(group, name, { wallMs: scheduledAtMs, nowMs: startMs });
+        this.#events.onSlot(name, startMs + offsetMs);
+      } catch (error) {
+        this.#events.onBug(error);
+      }
     }
   }
 
@@ -178,7 +179,8 @@ function isOverdue(group: Group, nowMs: number): boolean {
   return nowMs > group.lastTick.nowMs + gapMs + OVERDUE_MS;
 }
 
-function endGroup(group: Group): void {
-  group.hasEnded = true;
-  group.trigger.stop();
+/** Nobody is in it any more: a tick that waits within its second ends too. */
+function endGroup({ anchors, trigger }: Group): void {
+  anchors.clear();
+  trigger.stop();
 }

@@ -1,6 +1,8 @@
 /** One field of a cron expression: numbers, names of months and days, lists, ranges and steps. */
 
-export type FieldName = "second" | "minute" | "hour" | "day-of-month" | "month" | "day-of-week";
+/** In their order; the first may be left out. */
+export const FIELD_NAMES = ["second", "minute", "hour", "day-of-month", "month", "day-of-week"] as const;
+type FieldName = (typeof FIELD_NAMES)[number];
 
 export type CronField =
   | { readonly kind: "field"; readonly values: readonly number[] }

@@ -11,9 +11,9 @@ export type Zone = { readonly name: string; readonly spans: readonly ZoneSpan[] 
 const ALWAYS: ZoneSpan = { fromMs: Number.NEGATIVE_INFINITY, toMs: Infinity, offsetMs: 0 };
 
 /**
- * When there are slots, in real time: a cron expression in UTC, or in a time zone whose offset may change. At a change of daylight saving, a slot at a fixed hour comes
- * once: where its hour is skipped, as long after the change as it would have been without; where its hour comes twice,
- * in the first. An expression for every hour runs on.
+ * When there are slots, in real time: a cron expression in UTC, or in a time zone whose offset may change. At a change of
+ * daylight saving, a slot at a fixed hour comes once: where its hour is skipped, as long after the change as it would have
+ * been without; where its hour comes twice, in the first. An expression for every hour runs on.
  *
  *     local   01 ─── 02 ─── 03 ─── 04          01 ─── 02 ─── 02 ─── 03
  *     30 2            └──────▶ ●                       ●

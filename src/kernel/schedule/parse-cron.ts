@@ -1,18 +1,10 @@
 import { zoneSpans } from "../time/time-zone.ts";
 import { CronDays } from "./cron-days.ts";
 import { Cron } from "./cron.ts";
-import { CronExpression, CronTimes } from "./cron-expression.ts";
-import { type FieldName, parseCronField } from "./cron-field.ts";
+import { CronExpression } from "./cron-expression.ts";
+import { FIELD_NAMES, parseCronField } from "./cron-field.ts";
 
 const HOURS_PER_DAY = 24;
-const FIELD_NAMES: readonly FieldName[] = [
-  "second",
-  "minute",
-  "hour",
-  "day-of-month",
-  "month",
-  "day-of-week",
-];
 
 export type CronReading =
   | { readonly kind: "cron"; readonly cron: Cron }
@@ -36,7 +28,7 @@ export function parseCron(text: string, timeZone?: string): CronReading {
     return { kind: "refused", message: "it must have no time zone in it: set time_zone beside it" };
   }
   const shorthand = SHORTHANDS.get(written.toLowerCase());
-  if (shorthand === undefined && written.startsWith("@")) {
+  if (shorthand === undefined && /^@|^\w+$/.test(written)) {
     const known = [...SHORTHANDS.keys()].join(", ");
     return { kind: "refused", message: `it must have 5 or 6 fields, or be one of ${known}` };
   }
@@ -56,7 +48,8 @@ export function parseCron(text: string, timeZone?: string): CronReading {
   if (days.from(0) === undefined) {
     return { kind: "refused", message: "no date ever matches its day-of-month and month" };
   }
-  const times = new CronTimes(hours, minutes, seconds);
+  const ofHour = minutes.flatMap((minute) => seconds.map((second) => minute * 60 + second));
+  const times = Uint32Array.from(hours.flatMap((hour) => ofHour.map((time) => hour * 3600 + time)));
   const local = new CronExpression(fields.join(" "), days, times, hours.length === HOURS_PER_DAY);
   if (timeZone === undefined) return { kind: "cron", cron: new Cron(local) };
   const spans = zoneSpans(timeZone);

@@ -1,4 +1,4 @@
-import { Every } from "./every.ts";
+import { readEvery, slotsEvery } from "./every.ts";
 import { parseCron } from "./parse-cron.ts";
 import { formatDuration, SECOND_MS } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";
@@ -26,7 +26,7 @@ export type ScheduleReading =
 /** `periodMs`: whole seconds, up to a day. Its phase comes from the name. */
 export function scheduleEvery(periodMs: number, name: string): Schedule {
   const periodSeconds = periodMs / SECOND_MS;
-  const { text } = kept(new Every(periodSeconds, hash32(name) % periodSeconds));
+  const { text } = kept(slotsEvery(periodSeconds, hash32(name) % periodSeconds));
   const source = `every ${formatDuration(periodMs)}`;
   return { kind: "every", expression: text, source, longestGapMs: periodMs };
 }
@@ -43,14 +43,6 @@ export function scheduleCron(text: string, timeZone?: string): ScheduleReading {
   };
 }
 
-/** The offset of each name within the second, in milliseconds: evenly spaced, in order of the hashes. */
-export function spreadWithinSecond(names: readonly string[]): Map<string, number> {
-  const ranked = [...new Set(names)]
-    .map((name) => ({ name, hash: hash32(name) }))
-    .sort((a, b) => a.hash - b.hash || (a.name < b.name ? -1 : 1));
-  return new Map(ranked.map(({ name }, rank) => [name, Math.floor((rank * 1000) / ranked.length)]));
-}
-
 /**
  * A schedule stays plain data, as it is compared, copied and passed to threads. What its expression means is kept once
  * for all who have the same, with what it costs to find out: how its slots lie over 400 years.
@@ -63,6 +55,14 @@ export function slotsOf({ expression }: Schedule): Slots {
   return known.get(expression) ?? kept(parse(expression));
 }
 
+/** The slot that is so many after this moment. Wall clock. */
+export function slotAfter(schedule: Schedule, wallMs: number, count: number): number {
+  const slots = slotsOf(schedule);
+  let slotMs = wallMs;
+  for (let slot = 0; slot < count; slot += 1) slotMs = slots.next(slotMs);
+  return slotMs;
+}
+
 function kept(slots: Slots): Slots {
   if (known.size >= MOST_KNOWN) known.clear();
   known.set(slots.text, slots);
@@ -70,7 +70,7 @@ function kept(slots: Slots): Slots {
 }
 
 function parse(expression: string): Slots {
-  const every = Every.read(expression);
+  const every = readEvery(expression);
   if (every !== undefined) return every;
   const [, fields = "", timeZone] = /^((?:\S+ ){5}\S+)(?: (\S+))?$/.exec(expression) ?? [];
   const reading = parseCron(fields, timeZone);

@@ -1,4 +1,4 @@
-/** What others have put into a record of somebody else, by name. Plain data: it crosses threads. */
+/** Others put fields into a record of somebody else, by name. Plain data: it crosses threads. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** One name of such a record, with the type of what stands there. Nobody else reads it. */

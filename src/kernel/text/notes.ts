@@ -1,12 +1,14 @@
 import { type Check, readOne } from "./rows.ts";
 
-/** What outlives this process, beside its history: one row of the state file, and of what a leader leaves for the next. */
+/** A note outlives this process, beside its history: one row of the state file, and of what a leader leaves for the next. */
 export type Note = {
   readonly kind: string;
   readonly key: string;
   readonly json: unknown;
   /** From then on nobody asks for it. Wall clock. */
   readonly untilMs?: number;
+  /** It counts what was sent or spent: what counts waits until it is noted. */
+  readonly isCount?: true;
   /** It is left out first where there is no room for all. */
   readonly isLeast?: true;
 };
@@ -15,7 +17,7 @@ export type Note = {
 export type NoteKind<Content> = {
   readonly name: string;
   readonly read: Check<Content>;
-  /** What counts where two homes tell it. */
+  /** This counts where two homes have it. */
   readonly merge: (one: Content, other: Content) => Content;
   /** By a wall clock that shows so much more than that of whoever wrote it. */
   readonly later?: (content: Content, byMs: number) => Content;
@@ -30,7 +32,7 @@ export interface NoteHome {
   write(notes: readonly Note[]): Promise<boolean>;
 }
 
-/** What an earlier process left in one home. The wall clock shows `laterByMs` more than the one that it went by. */
+/** An earlier process left this in one home. The wall clock shows `laterByMs` more than the one that it went by. */
 export type Left = { readonly notes: readonly Note[]; readonly laterByMs?: number };
 
 /** By key. What nobody of ours would write is left out. */

@@ -75,6 +75,9 @@ export function listOf<Read>(check: Check<Read>): Check<readonly Read[]> {
   return (stored) => (isList(stored) ? stored.map((each) => check(each)) : misfit());
 }
 
+/** Whoever reads the items looks at each. */
+export const anyList: Check<readonly unknown[]> = listOf((each) => each);
+
 /** Numbers by name; only these names are allowed. */
 export function numbersOf<Name extends string>(names: readonly Name[]): Check<Partial<Record<Name, number>>> {
   return (stored) => {

@@ -31,7 +31,7 @@ const FORMS: readonly RegExp[] = [
 const MEAN_YEAR_MS = 365.2425 * DAY_MS;
 const LONGEST_DATE = 200;
 
-type Parts = Readonly<Partial<Record<string, string>>>;
+type DateGroups = Readonly<Partial<Record<string, string>>>;
 
 /** Days since 1970-01-01. One cycle later and back, as Date.UTC takes the years 0 to 99 for those of 1900. */
 function daysFromCivil(year: number, month: number, day: number): number {
@@ -39,14 +39,14 @@ function daysFromCivil(year: number, month: number, day: number): number {
 }
 
 /** Two digits mean the latest such year that is not more than 50 years ahead (RFC 9110). */
-function yearOf(parts: Parts, nowMs: number): number {
+function yearOf(parts: DateGroups, nowMs: number): number {
   if (parts["shortYear"] === undefined) return Number(parts["year"]);
   const latest = Math.floor(1970 + nowMs / MEAN_YEAR_MS) + 50;
   const shortYear = Number(parts["shortYear"]);
   return latest - ((((latest - shortYear) % 100) + 100) % 100);
 }
 
-function dayMsOf(parts: Parts, nowMs: number): number | undefined {
+function dayMsOf(parts: DateGroups, nowMs: number): number | undefined {
   const year = yearOf(parts, nowMs);
   const monthName = parts["monthName"];
   const month = monthName === undefined ? Number(parts["month"]) : MONTHS.indexOf(monthName) + 1;
@@ -60,7 +60,7 @@ function dayMsOf(parts: Parts, nowMs: number): number | undefined {
 }
 
 /** A leap second (`:60`) counts as the first of the next minute. */
-function timeMsOf(parts: Parts): number | undefined {
+function timeMsOf(parts: DateGroups): number | undefined {
   const part = (name: string): number => Number(parts[name] ?? 0);
   const [hour, minute, second] = [part("hour"), part("minute"), part("second")];
   const [offsetHour, offsetMinute] = [part("offsetHour"), part("offsetMinute")];

@@ -6,7 +6,7 @@ import type { Clock } from "../../kernel/time/clock.ts";
 import { codeOf } from "../../kernel/text/escape.ts";
 import { keepNewest } from "../../platform/remembered.ts";
 import { sharedWhileUnderWay } from "../../platform/shared-work.ts";
-import { type NameSettings, SystemNames } from "./system-files.ts";
+import { nameReader, type NameSettings, type ReadNames } from "./system-files.ts";
 
 /** A server gets this long for one answer, and is asked twice. */
 const SERVER_TIMEOUT_MS = 2_000;
@@ -22,7 +22,7 @@ export type AskSystem = (hostname: string) => Promise<LookupAddress[]>;
 
 export type NameResolverParts = {
   readonly clock: Pick<Clock, "now">;
-  readonly names?: SystemNames;
+  readonly names?: ReadNames;
   /** Undefined: the system's own. */
   readonly servers?: readonly string[];
   readonly askSystem?: AskSystem;
@@ -42,7 +42,7 @@ type Resolved = { readonly addresses: LookupAddress[]; readonly ttlMs: number };
  */
 export class NameResolver {
   readonly #clock: Pick<Clock, "now">;
-  readonly #names: SystemNames;
+  readonly #names: ReadNames;
   readonly #servers: readonly string[] | undefined;
   readonly #askSystem: AskSystem;
   readonly #known = new Map<string, { readonly addresses: LookupAddress[]; readonly untilMs: number }>();
@@ -52,7 +52,7 @@ export class NameResolver {
 
   constructor({
     clock,
-    names = new SystemNames(),
+    names = nameReader(),
     servers,
     askSystem = (name) => lookup(name, { all: true }),
   }: NameResolverParts) {
@@ -76,7 +76,7 @@ export class NameResolver {
   }
 
   async #ask(name: string): Promise<Resolved> {
-    const settings = this.#names.read(() => {
+    const settings = this.#names(() => {
       this.#resolver = this.#newResolver();
       this.#known.clear();
     });

@@ -20,31 +20,24 @@ const SYSTEM_FILES: NameFiles = {
   nsswitch: "/etc/nsswitch.conf",
 };
 
+/** `onChange` hears that the name servers may be others now. */
+export type ReadNames = (onChange: () => void) => NameSettings;
+
 /** Reads the files anew when one of them has changed: a container's are written while it runs. */
-export class SystemNames {
-  readonly #files: NameFiles;
-  #version = "";
-  #settings: NameSettings | undefined;
-
-  constructor(files: NameFiles = SYSTEM_FILES) {
-    this.#files = files;
-  }
-
-  /** `onChange` hears that the name servers may be others now. */
-  read(onChange: () => void): NameSettings {
-    const { hosts, resolvConf, nsswitch } = this.#files;
+export function nameReader({ hosts, resolvConf, nsswitch }: NameFiles = SYSTEM_FILES): ReadNames {
+  let known: { readonly version: string; readonly settings: NameSettings } | undefined;
+  return (onChange) => {
     const version = [hosts, resolvConf, nsswitch].map(versionOf).join(" ");
-    if (this.#settings !== undefined && version === this.#version) return this.#settings;
+    if (known?.version === version) return known.settings;
+    if (known !== undefined) onChange();
     const settings = {
       hosts: parseHosts(textOf(hosts)),
       ...parseResolvConf(textOf(resolvConf)),
       hasOtherSources: namesOtherSources(textOf(nsswitch)),
     };
-    if (this.#settings !== undefined) onChange();
-    this.#version = version;
-    this.#settings = settings;
+    known = { version, settings };
     return settings;
-  }
+  };
 }
 
 function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {

@@ -24,10 +24,10 @@ export class KnownKeys {
     this.#finder = undefined;
   }
 
-  /** Of what an answer said: each line by itself. */
+  /** An answer is searched line by line. */
   readonly hideInLines = (text: string): string => (this.#finder ??= new SecretFinder(this.all)).hide(text);
 
-  /** Of the report of a bug: a key may be spread over lines of which none shows it. */
+  /** The report of a bug may have a key spread over lines of which none shows it. */
   hide(text: string): string {
     const hidden = this.hideInLines(text);
     const joined = hidden.replaceAll("\n", " ");

@@ -124,7 +124,9 @@ test.each<[string, readonly string[], readonly string[]]>([
   [
     "a list that does not exist",
     ['name: "m-${each.m}"', "each: { m: [a] }", 'path: "/${each.modle}"'],
-    ['10:11: "upstreams[0].path" must use only what each of its own upstream lists, received ${each.modle}'],
+    [
+      '10:11: "upstreams[0].path" must use only lists under "each" of the same upstream, received ${each.modle}',
+    ],
   ],
   [
     "a default for it",
@@ -168,11 +170,11 @@ test.each<[string, readonly string[], readonly string[]]>([
 test("it means nothing elsewhere, and is no variable", async () => {
   const elsewhere = configOf("name: m", 'headers: { X-Model: "${each.model}" }');
   expect(await refusals(elsewhere, { "each.model": "test" })).toEqual([
-    '9:25: "upstreams[0].headers.X-Model" must use only what each of its own upstream lists, received ${each.model}',
+    '9:25: "upstreams[0].headers.X-Model" must use only lists under "each" of the same upstream, received ${each.model}',
   ]);
   const inDefaults = configOf("name: m").replace("every: 1m", 'every: 1m, labels: { a: "${each.model}" }');
   expect((await refusals(inDefaults)).map((fault) => fault.replace(/^\d+:\d+: /, ""))).toEqual([
-    '"defaults.labels.a" must use only what each of its own upstream lists, received ${each.model}',
+    '"defaults.labels.a" must use only lists under "each" of the same upstream, received ${each.model}',
   ]);
   const literal = configOf("name: m", 'headers: { X-Model: "$${each.model}" }');
   expect((await loaded(literal)).config.upstreams[0]?.headers).toEqual({ "X-Model": "${each.model}" });

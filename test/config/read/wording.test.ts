@@ -16,10 +16,20 @@ test.each([
   ["limit", ["requests", "per"], "requests"],
   ["type", ["name", "kind"], "kind"],
   ["servces", ["budgets", "upstreams"], "upstreams"],
+  ["metrics_path", UPSTREAM, "path"],
+  ["scheme", UPSTREAM, "base_url"],
+  ["scrape_interval", UPSTREAM, "every"],
+  ["bearer_token", UPSTREAM, "auth"],
+  ["basic_auth", UPSTREAM, "auth"],
+  ["failure_threshold", UPSTREAM, "confirm"],
+  ["scrape_configs", ["budgets", "upstreams"], "upstreams"],
+  ["alerting", ["notify", "upstreams"], "notify"],
+  ["port", ["listen", "config_file"], "listen"],
 ])("%s among %j is taken for a misspelt name, or what other programs call it: %s", (word, allowed, meant) => {
   expect(didYouMean(word, allowed)).toBe(`did you mean "${meant}"? `);
 });
 
 test("what is like nothing is taken for nothing", () => {
   expect(didYouMean("xyzzy", UPSTREAM)).toBe("");
+  expect(didYouMean("c", ["r", "s"])).toBe("");
 });

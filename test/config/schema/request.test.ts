@@ -40,7 +40,7 @@ test("a variable in a body is filled in where it is sent, is secret, and is show
   expect(await sent([body], environment)).toEqual({
     type: "application/json",
     text: '{"api_key":"test-key-\\"1\\"","model":"small","price":"${TEST_KEY}"}',
-    secrets: ['test-key-"1"', ""],
+    secrets: ['test-key-"1"', "small"],
   });
   const { secretVariables, shown } = await loaded(withUpstream("method: POST", body), environment);
   expect(secretVariables).toEqual(["TEST_KEY", "EMPTY"]);
@@ -79,6 +79,12 @@ test("a key in a body is refused, however it got there", async () => {
     ["json: { a: [{ api_key: test-key-1 }] }", ".json.a[0].api_key"],
     ["form: { token: test-key-1 }", ".form.token"],
     ["json: { header: Bearer test-key-1 }", ".json.header"],
+    ['json: { api_key: "${A:-test-key-1}" }', ".json.api_key"],
+    ['json: { header: "Bearer ${A:-test-key-1}" }', ".json.header"],
+    ['form: { user: "${TOKEN:-test-key-1}" }', ".form.user"],
+    ["form: { password: harmless }", ".form.password"],
+    ['form: { password: "${PW:-harmless}" }', ".form.password"],
+    ['form: { token: "${A:-7382910465738291}" }', ".form.token"],
     ["text: user=api&pw=test-key-of-mail", ""],
   ]) {
     const faults = await refusals(withUpstream(...lines, `body: { ${body} }`), environment);
@@ -93,9 +99,46 @@ test("a key in a body is refused, however it got there", async () => {
   expect(await load(await directory.write(text), { environment })).toMatchObject({
     faults: [{ message: `"upstreams[0].body" ${must}` }],
   });
-  const harmless = withUpstream(...lines, "body: { json: { max_tokens: 1, token: short } }");
-  expect((await loadText(harmless, environment)).kind).toBe("loaded");
+  for (const harmless of [
+    "max_tokens: 1, token: short",
+    'max_tokens: "${MAX_TOKENS:-16384000}"',
+    'kind: "${TOKEN_KIND:-permanent}"',
+  ]) {
+    const text = withUpstream(...lines, `body: { json: { ${harmless} } }`);
+    expect(await loadText(text, environment)).toMatchObject({ kind: "loaded" });
+  }
 });
+
+test("a default that is a number or a word is no key, whatever its variable is called", async () => {
+  const path = "path: /v1/${TOKENS_PATH:-resources}/${MAX_TOKENS:-16384000}";
+  expect((await loadText(withUpstream(path), {})).kind).toBe("loaded");
+});
+
+test("a default that is a key by its variable's name is refused in a path, also where it is not sent", async () => {
+  const text = withUpstream("path: /bot${BOT_TOKEN:-123456:test-key-1}/getMe");
+  for (const environment of [{}, { BOT_TOKEN: "777:test-key-2" }])
+    expect(await refusals(text, environment)).toEqual([
+      expect.stringContaining('"upstreams[0].path" must not contain a key'),
+    ]);
+});
+
+test.each([{}, { ROOM: "test-room-2" }])(
+  "a default in a path is told nowhere, and what is sent of it is a secret: %o",
+  async (environment: Readonly<Record<string, string>>) => {
+    const { config, requests } = await loaded(withUpstream("path: /v1/${ROOM:-test-room-1}/a"), environment);
+    const [upstream] = config.upstreams;
+    if (upstream === undefined) throw new Error("there is no upstream");
+    expect([upstream.url, requests[0]?.url]).toEqual(
+      Array(2).fill("https://api.example.test/v1/${ROOM:-…}/a"),
+    );
+    expect(opened(filledRequest(upstream, environment)).secrets).toEqual([
+      environment["ROOM"] ?? "test-room-1",
+    ]);
+    const unset = withUpstream("path: /v1/${ROOM:-test-room-1}/${UNSET}");
+    const { requests: lines } = await loaded(unset, environment, "structure");
+    expect(lines[0]?.url).toBe("https://api.example.test/v1/${ROOM:-…}/${UNSET}");
+  },
+);
 
 test("HEAD expects no JSON unless said, and nothing of a body that it does not get", async () => {
   const jsonOf = async (...lines: readonly string[]) =>
@@ -109,17 +152,13 @@ test.each([
   ["/hooks/${TEST_TOKEN}/items", "/hooks/${TEST_TOKEN}/items", "/hooks/test-key-1%22/items"],
   [
     "/items?team=${TEST_TEAM}&of=${NONE:-all}",
-    "/items?team=${TEST_TEAM}&of=${NONE:-all}",
+    "/items?team=${TEST_TEAM}&of=${NONE:-…}",
     "/items?team=growth&of=all",
   ],
   ["/$${literal}/${TEST_TEAM}", "/$${literal}/${TEST_TEAM}", "/$%7Bliteral%7D/growth"],
   ["${TEST_PATH}", "/${TEST_PATH}", "/v1/growth"],
-  ["${NONE:-/v1/items}?team=${TEST_TEAM}", "/${NONE:-/v1/items}?team=${TEST_TEAM}", "/v1/items?team=growth"],
-  [
-    "${NONE:-/v1/items?team=a}&of=${TEST_TEAM}",
-    "/${NONE:-/v1/items?team=a}&of=${TEST_TEAM}",
-    "/v1/items?team=a&of=growth",
-  ],
+  ["${NONE:-/v1/items}?team=${TEST_TEAM}", "/${NONE:-…}?team=${TEST_TEAM}", "/v1/items?team=growth"],
+  ["${NONE:-/v1/items?team=a}&of=${TEST_TEAM}", "/${NONE:-…}&of=${TEST_TEAM}", "/v1/items?team=a&of=growth"],
   ["/a:-b/${TEST_TEAM}", "/a:-b/${TEST_TEAM}", "/a:-b/growth"],
 ])(
   "what a variable puts into the path %s is a secret: only the request has it",

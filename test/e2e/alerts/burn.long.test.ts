@@ -33,8 +33,8 @@ upstreams:
 function compressed(rules: string): string {
   const denser = rules
     .replaceAll(
-      /pacewatch_schedule_period_seconds(?![{[])/g,
-      `(${TIMES_FASTER} * pacewatch_schedule_period_seconds)`,
+      /max_over_time\(pacewatch_schedule_period_seconds\[\w+\]\)|pacewatch_schedule_period_seconds(?![{[])/g,
+      (periodS) => `(${TIMES_FASTER} * ${periodS})`,
     )
     .replaceAll(
       /increase\(pacewatch_upstream_watched_seconds_total/g,

@@ -164,7 +164,7 @@ describe.skipIf(prometheus === undefined || alertmanager === undefined)(
     test("the runbooks are where the dashboard links to", { timeout: PATIENCE_MS }, async () => {
       const response = await fetch(`http://${instance}/runbooks/PacewatchUpstreamDown.md`);
       expect(response.status).toBe(200);
-      expect(await response.text()).toContain("PacewatchUpstreamDown</h1>");
+      expect(await response.text()).toContain("Pacewatch<wbr>Upstream<wbr>Down</h1>");
     });
   },
 );

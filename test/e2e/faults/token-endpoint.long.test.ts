@@ -16,7 +16,7 @@ import {
 import { load } from "../../../src/app/features/sections.ts";
 
 /**
- * Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/engine/poll. Side by
+ * Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/features/auth. Side by
  * side, because each waits first, for as long as an earlier life may still fetch a token.
  */
 

@@ -7,6 +7,7 @@ import { eventually } from "../../support/eventually.ts";
 import { sumOfSamples, type Families } from "../../support/metrics/exposition-parser.ts";
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
 import { openWallClock, requireFakeTime } from "../../support/processes/wall-clock.ts";
+import { silent } from "../../support/silent.ts";
 
 const NAMES = ["email", "router", "search"];
 const LIMIT = { requests: 6, perMs: 1_000 };
@@ -55,7 +56,7 @@ describe.concurrent("the clocks of the machine", () => {
       await using upstream = await startSimulatedUpstream({
         name: "api",
         limits: [LIMIT],
-        dialect: "none",
+        dialect: silent,
       });
       await using folder = await folderFor(upstream);
       await using daemon = await startDaemon({ configPath: folder.path, environment: clock.environment });
@@ -94,7 +95,7 @@ describe.concurrent("the clocks of the machine", () => {
     "may show 1970 at the start: once they are set, so is what is said of it, and a kill loses nothing of a quota",
     async () => {
       await using clock = await openWallClock(library ?? "");
-      await using upstream = await startSimulatedUpstream({ name: "api", limits: [LIMIT], dialect: "none" });
+      await using upstream = await startSimulatedUpstream({ name: "api", limits: [LIMIT], dialect: silent });
       const quota = { requests: 1_000, per: "30d", on_exhaust: "stop" };
       await using folder = await openConfigFolder({
         state: { path: "pacewatch.db" },
@@ -135,7 +136,7 @@ describe.concurrent("the clocks of the machine", () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",
       limits: [LIMIT],
-      dialect: "none",
+      dialect: silent,
     });
     await using folder = await folderFor(upstream);
     await using daemon = await startDaemon({ configPath: folder.path });

@@ -38,6 +38,15 @@ describe.concurrent("the exit code", () => {
     expect(await command.exited).toEqual({ code, signal: null });
   });
 
+  it("of check is 1 where what --config names has something in common with another file", async () => {
+    await using one = await openConfigFolder(configOf());
+    await using another = await openConfigFolder(configOf());
+    await using command = launch(["check", "--config", one.path, another.path]);
+    expect(await command.exited).toEqual({ code: 1, signal: null });
+    expect(command.stdout).toContain(`${one.path} fits`);
+    expect(command.stderr).toContain(`${another.path} is refused`);
+  });
+
   it("of help is 0, and what is nothing by default is not named there as a default", async () => {
     await using help = launch(["rules", "--help"]);
     expect(await help.exited).toEqual({ code: 0, signal: null });
@@ -64,7 +73,9 @@ describe.concurrent("it does not start, and says why in one line,", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
     await using folder = await openConfigFolder(configOf());
     const refusal = await refusalOf(folder.path, `127.0.0.1:${port}`);
-    expect(refusal).toBe(`cannot listen on 127.0.0.1:${port}: the address is already in use\n`);
+    expect(refusal).toBe(
+      `cannot listen on 127.0.0.1:${port}: the address is already in use. Set another one with --listen or web.listen\n`,
+    );
     other.close();
     await once(other, "close");
   });

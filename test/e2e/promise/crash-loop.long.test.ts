@@ -5,6 +5,7 @@ import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/con
 import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
+import { silent } from "../../support/silent.ts";
 import { crashAtEachRequest, freezeWhilePolled, NAMES } from "./crashes.ts";
 
 /** The promise of docs/promise.md, and its end, as the upstream's own clock sees them. */
@@ -30,7 +31,7 @@ async function crashOverAndOver(): Promise<{ readonly worst: number; readonly us
   await using upstream = await startSimulatedUpstream({
     name: "api",
     limits: [limit],
-    dialect: "none",
+    dialect: silent,
     latency: { minMs: 0, maxMs: 900 },
   });
   const configOf = (names: readonly string[]): RawConfig => ({

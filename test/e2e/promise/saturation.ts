@@ -9,14 +9,17 @@ import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
 import type { Limit } from "../../../src/simulator/meters.ts";
+import { seededRandom } from "../../../src/simulator/randomness.ts";
 import {
   type SimulatedUpstream,
   startSimulatedUpstream,
   type UpstreamOptions,
 } from "../../../src/simulator/upstream.ts";
+import { openProxy } from "../../support/fleet/cuttable-proxy.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { systemNames } from "../../support/names.ts";
+import { silent } from "../../support/silent.ts";
 
 /**
  * Schedules that ask for more than the limit are refused before they start. So here slots come without any
@@ -48,14 +51,14 @@ export type Saturation = {
 
 /** Every poller always has a slot waiting, but for a failure that it confirms first. */
 export async function saturate(
-  simulated: SimulatedUpstream,
+  { url }: Pick<SimulatedUpstream, "url">,
   saturation: Saturation,
 ): Promise<readonly StoryRecorder[]> {
   // Longer than this machine may stand still: an upstream that counts after that is another story.
   const { timeoutMs = 10_000, confirm = 0, connection = "fresh", lingerMs = 0 } = saturation;
   const names = Array.from({ length: POLLERS }, (_, index) => `poller-${index}`);
   const upstreams = names.map((name) =>
-    sampleUpstream({ name, url: `${simulated.url}/v1/resources`, timeoutMs, confirm, connection }),
+    sampleUpstream({ name, url: `${url}/v1/resources`, timeoutMs, confirm, connection }),
   );
   const config = sampleConfig({
     budgets: [
@@ -112,16 +115,6 @@ export async function saturate(
   return crew.map(({ recorder }) => recorder);
 }
 
-/** Of what the limit would have let through since the first request. */
-export function usedPart(
-  simulated: SimulatedUpstream,
-  { requests, perMs }: { requests: number; perMs: number },
-): number {
-  const lastMs = simulated.seen.at(-1)?.atMs ?? 0;
-  const firstMs = simulated.seen[0]?.atMs ?? 0;
-  return simulated.requests / ((requests * (lastMs - firstMs)) / perMs);
-}
-
 export function expectWithinLimits(simulated: SimulatedUpstream): void {
   const exceeded = simulated.worstWindow().filter(({ limit, requests }) => requests > limit.requests);
   expect(exceeded).toEqual([]);
@@ -129,5 +122,15 @@ export function expectWithinLimits(simulated: SimulatedUpstream): void {
 }
 
 export async function upstream(options: Omit<UpstreamOptions, "name">): Promise<SimulatedUpstream> {
-  return startSimulatedUpstream({ name: "saturated", dialect: "none", ...options });
+  return startSimulatedUpstream({ name: "saturated", dialect: silent, ...options });
+}
+
+/** Requests are late before they are counted, and answers after that: what was sent evenly arrives bunched. */
+export async function unevenWayTo(
+  simulated: SimulatedUpstream,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const way = await openProxy(Number(new URL(simulated.url).port));
+  const random = seededRandom(1);
+  way.delay(() => random() * 200);
+  return { url: `http://127.0.0.1:${way.port}`, [Symbol.asyncDispose]: () => way[Symbol.asyncDispose]() };
 }

@@ -5,6 +5,7 @@ import { openConfigFolder } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sumOfSamples } from "../../support/metrics/exposition-parser.ts";
 import { startDaemon } from "../../support/processes/daemon.ts";
+import { silent } from "../../support/silent.ts";
 
 const WINDOW_MS = 1_000;
 const MODELS = ["small", "large"];
@@ -42,7 +43,7 @@ test.concurrent("streams of several models keep each model's limit and the accou
   });
   await using router = await startSimulatedUpstream({
     name: "router",
-    dialect: "none",
+    dialect: silent,
     limits: [limitOf(4)],
     models: [...MODELS, "endless"].map((id) => ({
       id,
@@ -109,7 +110,7 @@ test.concurrent("a lease is held until the stream is closed, and for a window fr
   const [tokens, tokenMs] = [10, 40];
   await using router = await startSimulatedUpstream({
     name: "router",
-    dialect: "none",
+    dialect: silent,
     limits: [{ requests: 1, perMs: WINDOW_MS }],
     models: [{ id: "slow", tokenMs }],
   });

@@ -83,13 +83,13 @@ function authOf(mode: string, echo: string, upstreamUrl: string): object {
 
 /** A token and the key of a file are sent as any bearer and header are; and of a token endpoint's answer, little is kept. */
 const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
-  file: ["in-every-place", "as-advice", "for-a-status-line", "in-half-an-answer"],
-  rotated: ["in-every-place", "as-advice", "for-a-status-line", "in-half-an-answer"],
-  basic: ["in-every-place", "as-advice", "for-a-status-line", "compressed", "in-too-large-a-body"],
-  token: ["in-every-place", "as-an-announcement", "as-advice", "for-a-length"],
+  file: ["in-every-place", "as-hints", "for-a-status-line", "in-half-an-answer"],
+  rotated: ["in-every-place", "as-hints", "for-a-status-line", "in-half-an-answer"],
+  basic: ["in-every-place", "as-hints", "for-a-status-line", "compressed", "in-too-large-a-body"],
+  token: ["in-every-place", "as-an-announcement", "as-hints", "for-a-length"],
   client: [
     "in-every-place",
-    "as-advice",
+    "as-hints",
     "as-a-place-to-go",
     "for-a-status-line",
     "for-a-length",
@@ -120,7 +120,7 @@ function configOf(upstreamUrl: string): RawConfig {
       path: `/echo/${echo}`,
       auth: authOf(mode, echo, upstreamUrl),
       labels: { mode },
-      budget: echo === "as-advice" ? silenced(mode) : "api",
+      budget: echo === "as-hints" ? silenced(mode) : "api",
       every: "10s",
       timeout: "1s",
       proxy: "none",

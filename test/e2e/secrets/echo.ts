@@ -50,7 +50,7 @@ export const ECHOES: Readonly<Record<string, Echo>> = {
   "at-the-cut-of-the-excerpt": (raw, key) =>
     raw.end(answer("x".repeat(290) + key, ["Connection: close"], "503 Busy")),
   "at-the-cut-of-the-detail": (raw, key) => raw.end(answer("x".repeat(30) + key, ["Connection: close"])),
-  "as-advice": (raw, key) => {
+  "as-hints": (raw, key) => {
     const headers = [`Retry-After: ${key}`, `RateLimit: "${key}";r=${key}`, `X-RateLimit-Reset: ${key}`];
     raw.end(answer(`{"key":${JSON.stringify(key)}}`, [...headers, "Connection: close"], `429 ${key}`));
   },

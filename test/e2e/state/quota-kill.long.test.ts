@@ -6,6 +6,7 @@ import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
+import { silent } from "../../support/silent.ts";
 import { stateFileOf, valueOf } from "./daemon.ts";
 
 const QUOTA = 16;
@@ -26,7 +27,7 @@ test("killed at every moment, by the upstream's own count: none is missing, and 
   await using upstream = await startSimulatedUpstream({
     name: "api",
     limits: [{ requests: 1_000, perMs: 1_000 }],
-    dialect: "none",
+    dialect: silent,
     latency: { minMs: 0, maxMs: 300 },
   });
   await using folder = await openConfigFolder({

@@ -11,6 +11,7 @@ import {
 } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startDaemon } from "../../support/processes/daemon.ts";
+import { silent } from "../../support/silent.ts";
 import { stateFileOf } from "./daemon.ts";
 
 const MODEL = { id: "small-chat-1", millionTokensCost: 10 };
@@ -20,7 +21,7 @@ export function startRouter(): Promise<SimulatedUpstream> {
   return startSimulatedUpstream({
     name: "ai-router",
     limits: [{ requests: 1_000, perMs: 1_000 }],
-    dialect: "none",
+    dialect: silent,
     latency: { minMs: 0, maxMs: 300 },
     models: [MODEL],
   });

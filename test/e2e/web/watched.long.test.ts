@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Report } from "../../../src/features/report/report.ts";
-import { humanDuration } from "../../../src/features/history/humanize.ts";
+import { humanDuration } from "../../../src/platform/humanize.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";

@@ -17,7 +17,7 @@ import {
   sampleConfig,
   sampleUpstream,
 } from "../../support/kernel-samples.ts";
-import { sampleAdvice } from "../../support/samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 /** A probe that sends the token it finds, and tells which. */
@@ -326,7 +326,7 @@ test("one that waits for a token and leaves does not take the request of the oth
   const [first] = ["first", "second"].map((name) =>
     world.source
       .forUpstream()
-      .gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => void settled.push(name) }),
+      .gate.prepare?.({ dueMs: world.clock.now(), settled: () => void settled.push(name) }),
   );
   if (first?.kind !== "waiting") throw new Error("it waits for its token");
   first.ticket.withdraw();
@@ -343,7 +343,7 @@ test("a token request is as urgent as the most urgent of those that wait for it"
   world.ledger.take([sampleBudget().name]);
   const nowMs = world.clock.now();
   const ask = (source: TokenSource, inMs: number): void =>
-    void source.forUpstream().gate.prepare?.({ dueAtMs: nowMs + inMs, settled: () => {} });
+    void source.forUpstream().gate.prepare?.({ dueMs: nowMs + inMs, settled: () => {} });
   ask(world.source, 100_000);
   ask(other, 50_000);
   ask(world.source, 1_000);
@@ -354,7 +354,7 @@ test("a token request is as urgent as the most urgent of those that wait for it"
 test("after a failure, a slot shortly before the next request does not wait for it", async () => {
   const world = await new World(busy).begin();
   const ask = (): string | undefined =>
-    world.source.forUpstream().gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => {} })?.kind;
+    world.source.forUpstream().gate.prepare?.({ dueMs: world.clock.now(), settled: () => {} })?.kind;
   expect(ask()).toBe("waiting");
   await world.clock.advance(55_000);
   expect(ask()).toBe("failed");
@@ -365,7 +365,7 @@ test("after a failure, a slot shortly before the next request does not wait for 
 test("once it is closed, nothing is fetched any more", async () => {
   const world = await new World(granting(3_600)).begin();
   await world.source.close();
-  const asked = world.source.forUpstream().gate.prepare?.({ dueAtMs: world.clock.now(), settled: () => {} });
+  const asked = world.source.forUpstream().gate.prepare?.({ dueMs: world.clock.now(), settled: () => {} });
   expect(asked?.kind).toBe("failed");
   await world.clock.advance(120_000);
   expect(world.endpoint.sentAtMs).toEqual([]);
@@ -611,7 +611,7 @@ test("a token request that still connects when a pause comes is sent after it, a
   const pausedUntilMs = world.clock.now() + 20_000;
   world.ledger.hints.heard(
     ["api"],
-    sampleAdvice({ pause: { scope: "budget", forMs: 20_000, source: "retry_after" } }),
+    sampleAnswerHints({ pause: { scope: "budget", forMs: 20_000, source: "retry_after" } }),
   );
   await world.clock.advance(40_000);
   expect(world.endpoint.sentAtMs).toHaveLength(1);

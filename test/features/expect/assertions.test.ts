@@ -174,8 +174,8 @@ describe("what was found is told safely", () => {
   });
 
   test("without the balance of a credit, as details are in the log", () => {
-    const said = (v: unknown, path = "/v", untold = ["/v"]): string =>
-      judged({ body: [{ path, ...range(1_000) }], untold }, answered(JSON.stringify({ v })));
+    const said = (v: unknown, path = "/v", unshown = ["/v"]): string =>
+      judged({ body: [{ path, ...range(1_000) }], unshown }, answered(JSON.stringify({ v })));
     expect(said(73.25)).toContain('"/v" is a number that is not told, expected a number of at least 1000');
     expect(said("73.25")).toContain('"/v" is a text of 5 characters, expected');
     expect(said(null)).toContain('"/v" is null, expected');

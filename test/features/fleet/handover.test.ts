@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
-import { type KeptQuotas, NOBODY_KNOWS, quotaNotes, quotasIn } from "../../../src/features/quota/quota.ts";
+import {
+  type KeptQuotas,
+  NOBODY_KNOWS,
+  QuotaCount,
+  quotaNotes,
+  quotasIn,
+} from "../../../src/features/quota/quota.ts";
 import { HELD, heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
-import { leftIn, rowsOf } from "../../../src/features/fleet/handover.ts";
+import { fitting, HandoverHome, leftIn, rowsOf } from "../../../src/features/fleet/handover.ts";
+import { notesText } from "../../../src/features/fleet/lead/notes.ts";
+import { OwnReign } from "../../../src/features/fleet/lead/reign.ts";
 import { type SeenBefore, seenIn, seenNote } from "../../../src/features/history/incidents.ts";
 import {
   type Notified,
@@ -11,6 +19,8 @@ import {
 } from "../../../src/features/notify/plan/transitions.ts";
 import { PAUSES } from "../../../src/features/hints/pauses.ts";
 import { type Left, type Note, notesOf } from "../../../src/kernel/text/notes.ts";
+
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const NOW_MS = 1_790_000_000_000;
 const HOUR = Math.floor(NOW_MS / 3_600_000);
@@ -26,7 +36,6 @@ function notified(alert: string, changes: Partial<Notified> = {}): Notified {
     startedAtMs: NOW_MS - 60_000,
     atMs: NOW_MS - 50_000,
     thread: alert,
-    side: "them",
     ...changes,
   };
 }
@@ -62,9 +71,11 @@ const NOTES: readonly Note[] = [
   seenNote("email", SEEN),
 ];
 
+const MOST_BYTES = 192 * 1_024;
+
 /** As a register keeps it. */
 function left(notes: readonly Note[], wallMs = NOW_MS): (Left & { readonly atMs: number }) | undefined {
-  return leftIn(JSON.parse(JSON.stringify({ atMs: NOW_MS, rows: rowsOf(notes) })), wallMs);
+  return leftIn(JSON.parse(JSON.stringify({ atMs: NOW_MS, rows: rowsOf(notes, MOST_BYTES) })), wallMs);
 }
 
 function inOrder({ rows, lostHours }: KeptQuotas): KeptQuotas {
@@ -105,8 +116,8 @@ test("where there is too much, what is needed least is left out, and quotas and 
     toldNote(notified(`email/${index}`, { state: "closed", atMs: NOW_MS - index })),
   );
   const notes = [...closed, ...NOTES, toldNote(notified("open"))];
-  const rows = rowsOf(notes);
-  expect(JSON.stringify(rows).length).toBeLessThan(200 * 1_024);
+  const rows = rowsOf(notes, MOST_BYTES);
+  expect(JSON.stringify(rows).length).toBeLessThanOrEqual(MOST_BYTES);
   expect(notes.length - rows.length).toBeGreaterThan(1_000);
   const found = homes(left(notes));
   expect(inOrder(quotasIn(found))).toEqual(QUOTAS);
@@ -180,4 +191,117 @@ test("of what a state file and a leader know, the stricter counts, and the newer
   expect(told.since.get("pager")).toBe(500);
   expect(told.notified).toEqual([notified("email/1", { state: "closed", atMs: NOW_MS })]);
   expect(quotasIn(both.toReversed()).rows.length).toBe(counted.rows.length);
+});
+
+const MONTH = { most: 1e15, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
+
+test("of fifty quotas of a month, none is told less than was sent, nor for much longer, also to one with a state file", () => {
+  let hour = HOUR;
+  const counts = Array.from({ length: 50 }, (_, index) => {
+    const of = index % 2 === 0 ? "requests" : "money";
+    const count = new QuotaCount({ budget: `customer-${index}`, of }, () => hour * 3_600_000);
+    count.change(MONTH);
+    return count;
+  });
+  for (; hour < HOUR + 40 * 24; hour += 1)
+    for (const [index, count] of counts.entries()) count.end(count.send(1_000 + index), 1_000 + index);
+  hour -= 1;
+  const told = left(counts.flatMap(({ sums }) => sums));
+  const filed = { notes: counts.flatMap(({ notes }) => notes) };
+  for (const found of [homes(told), homes(filed, told)]) {
+    const { rows } = quotasIn(found);
+    for (const { key, used = 0 } of counts) {
+      const own = rows.filter(({ budget, of }) => budget === key.budget && of === key.of);
+      let later = hour;
+      const next = new QuotaCount(key, () => later * 3_600_000, own);
+      next.change(MONTH);
+      expect(next.used).toBe(used);
+      later = hour + 15 * 24;
+      expect(next.used).toBeLessThan(used * 0.55);
+      later = hour + 31 * 24;
+      expect(next.used).toBe(0);
+      later = hour;
+      next.change({ ...MONTH, perMs: 400 * 86_400_000 });
+      expect(next.used).toBe(40 * 24 * (used / (30 * 24 + 1)));
+    }
+  }
+});
+
+test("an hour that was lost is known again where a sum covers it", () => {
+  let hour = HOUR;
+  const count = new QuotaCount({ budget: "api", of: "requests" }, () => hour * 3_600_000);
+  count.change(MONTH);
+  for (; hour < HOUR + 20; hour += 2) count.end(count.send(1), 1);
+  const found = homes({ notes: quotaNotes({ rows: [], lostHours: [HOUR + 1] }) }, left(count.sums));
+  const rows = quotasIn(found).rows.filter(({ hour: each }) => each === HOUR + 1);
+  expect(rows).toMatchObject([{ requests: 0 }]);
+});
+
+test("while a count has no room, nothing is said to be noted, and why is told", async () => {
+  const counts = Array.from({ length: 10 }, (_, index): Note => ({
+    ...pauseNote(NOW_MS),
+    key: `u${index}`,
+    isCount: true,
+  }));
+  let notes: readonly Note[] = [...counts, seenNote("email", SEEN)];
+  const told: string[] = [];
+  const say = (_: object, sentence: string): void => void told.push(sentence);
+  const written: unknown[] = [];
+  const ended = new AbortController();
+  const home = new HandoverHome({
+    reign: { mostBytes: 300, write: async (facts) => written.push(facts) > 0 },
+    clock: new VirtualClock(),
+    log: { debug: say, info: say, warn: say, error: say },
+    read: () => notes,
+    ended: ended.signal,
+  });
+  expect(await home.write()).toBe(false);
+  expect(await home.write()).toBe(false);
+  expect(written).toHaveLength(1);
+  expect(told).toEqual([expect.stringContaining("what counts against a quota or a spend is not sent")]);
+  notes = [...counts.slice(0, 3), seenNote("email", SEEN)];
+  expect(await home.write()).toBe(true);
+  expect(told.slice(1)).toEqual([expect.stringContaining("not all that the next leader should know")]);
+  ended.abort();
+});
+
+test("where more budgets came with a new leader, it notes what it found but for what is needed least", async () => {
+  const rows = Array.from({ length: 2_000 }, (_, index) => ["upstream", `email-${index}`, "x".repeat(100)]);
+  const facts = { atMs: NOW_MS, rows };
+  let value: string | undefined = notesText("n", new Map(), facts);
+  const written: string[] = [];
+  const clock = new VirtualClock();
+  let isLeading = true;
+  const reign = new OwnReign({
+    term: 2,
+    isAfterLeader: true,
+    found: undefined,
+    ttlMs: 10_000,
+    notes: {
+      read: async () => ({ era: "1", value, version: "1", isSure: true }),
+      write: async (text) => {
+        written.push(text);
+        value = text;
+        return { kind: "written", version: "2" };
+      },
+    },
+    terms: () =>
+      Array.from({ length: 1_000 }, (_, index) => ({
+        budget: `budget-${index}`,
+        digest: "1abc2de",
+        coldMs: 61_000,
+        wholeMs: 61_061,
+      })),
+    clock,
+    luck: () => ({ part: 0.5, id: "m" }),
+    right: () => (isLeading ? "send" : "none"),
+    fitting,
+    onNoted: () => void (isLeading = false),
+  });
+  await Promise.all([reign.keep(), clock.advance(20_000)]);
+  expect(written).toHaveLength(1);
+  expect(written[0]?.length).toBeLessThanOrEqual(256 * 1_024);
+  const { facts: noted } = JSON.parse(written[0] ?? "");
+  expect(noted).toEqual({ atMs: NOW_MS, rows: rows.slice(0, noted.rows.length) });
+  expect(noted.rows.length).toBeGreaterThan(1_200);
 });

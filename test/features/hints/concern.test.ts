@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Advice } from "../../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import { limitsOf } from "../../../src/features/hints/fields/limits.ts";
 import { concernOf } from "../../../src/features/hints/concern.ts";
 import { sampleBudget } from "../../support/kernel-samples.ts";
-import { sampleAdvice } from "../../support/samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 
 const MINUTE = { perMs: 60_000, label: "1m" };
 const MODEL = sampleBudget({ name: "gpt", rates: [{ requests: 60, ...MINUTE }] });
@@ -16,12 +16,15 @@ const DRAWS = [
 const PAUSE = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
 const REFUSED = { throttled: true, pause: PAUSE } as const;
 
-function heldBy(changes: Partial<Advice> & Parameters<typeof sampleAdvice>[0], draws = DRAWS): object {
-  return Object.fromEntries(concernOf(draws, sampleAdvice(changes)).held);
+function heldBy(
+  changes: Partial<AnswerHints> & Parameters<typeof sampleAnswerHints>[0],
+  draws = DRAWS,
+): object {
+  return Object.fromEntries(concernOf(draws, sampleAnswerHints(changes)).held);
 }
 
-function limitsHeard(advice: Advice, name: string): readonly object[] {
-  return limitsOf(concernOf(DRAWS, advice).heard.get(name)?.families ?? []);
+function limitsHeard(hints: AnswerHints, name: string): readonly object[] {
+  return limitsOf(concernOf(DRAWS, hints).heard.get(name)?.families ?? []);
 }
 
 test("a refusal that says nothing is of the budget that the fewest upstreams draw on", () => {
@@ -38,7 +41,7 @@ test("a good answer that says that nothing is left pauses the most specific budg
 });
 
 test("a refusal that tells the account's limit, and nothing left of it, is the account's", () => {
-  const [family] = sampleAdvice({ limits: [{ requests: 600, perMs: 60_000 }] }).families;
+  const [family] = sampleAnswerHints({ limits: [{ requests: 600, perMs: 60_000 }] }).families;
   if (family === undefined) throw new Error("there must be a family");
   expect(heldBy({ ...REFUSED, families: [{ ...family, remaining: 0 }] })).toEqual({ account: "its_number" });
   expect(heldBy({ ...REFUSED, families: [{ ...family, remaining: 450 }] })).toEqual({
@@ -47,7 +50,7 @@ test("a refusal that tells the account's limit, and nothing left of it, is the a
 });
 
 test("a refusal that names a policy or a resource like a budget is of that budget", () => {
-  const [family] = sampleAdvice({ limits: [{ requests: 7, perMs: 60_000 }] }).families;
+  const [family] = sampleAnswerHints({ limits: [{ requests: 7, perMs: 60_000 }] }).families;
   if (family === undefined) throw new Error("there must be a family");
   expect(heldBy({ ...REFUSED, families: [{ ...family, key: "policy account" }] })).toEqual({
     account: "its_name",
@@ -66,7 +69,7 @@ test("nothing is held by an answer that neither refuses nor asks for a pause", (
 });
 
 test("who is not refused does not hear of a refusal", () => {
-  const { heard } = concernOf(DRAWS, sampleAdvice(REFUSED));
+  const { heard } = concernOf(DRAWS, sampleAnswerHints(REFUSED));
   expect(heard.get("gpt")).toMatchObject({ throttled: true, pause: PAUSE });
   expect(heard.has("account")).toBe(false);
 });
@@ -78,9 +81,9 @@ test.each([
   ["a number that the config does not know", { requests: 6, perMs: 60_000 }, [6], []],
   ["the account's number in another window", { requests: 600, perMs: 1_000 }, [600], []],
 ])("%s is heard by one budget", (_, limit, model, account) => {
-  const advice = sampleAdvice({ limits: [limit] });
+  const hints = sampleAnswerHints({ limits: [limit] });
   const numbers = (name: string): readonly unknown[] =>
-    limitsHeard(advice, name).map((each) => Reflect.get(each, "requests"));
+    limitsHeard(hints, name).map((each) => Reflect.get(each, "requests"));
   expect([numbers("gpt"), numbers("account")]).toEqual([model, account]);
 });
 
@@ -90,7 +93,10 @@ test.each([
   ["what is left of another one", 15, "gpt"],
   ["what is left of a limit that was not told", undefined, "gpt"],
 ])("%s is heard by one budget", (_, limit, name) => {
-  const { heard } = concernOf(DRAWS, sampleAdvice({ remaining: { requests: 1, limit, resetMs: 5_000 } }));
+  const { heard } = concernOf(
+    DRAWS,
+    sampleAnswerHints({ remaining: { requests: 1, limit, resetMs: 5_000 } }),
+  );
   const left = [...heard].filter(([, { remaining }]) => remaining !== undefined);
   expect(left.map(([budget]) => budget)).toEqual([name]);
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { Advice } from "../../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
 import { PAUSES, UpstreamPauses } from "../../../src/features/hints/pauses.ts";
@@ -16,15 +16,15 @@ import {
 import { BudgetHints } from "../../../src/features/hints/budget-hints.ts";
 import type { Budget } from "../../../src/kernel/config/config.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
-import { sampleAdvice } from "../../support/samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_PAUSE_MS = 600_000;
 const NOW = { nowMs: 5_000, wallMs: 1_800_000_000_000 };
 
-function pauseFor(forMs: number): Advice {
-  return sampleAdvice({ throttled: true, pause: { forMs, scope: "budget", source: "retry_after" } });
+function pauseFor(forMs: number): AnswerHints {
+  return sampleAnswerHints({ throttled: true, pause: { forMs, scope: "budget", source: "retry_after" } });
 }
 
 /** What outlives a process. `finish` ends the writing of what was kept until then. */
@@ -68,7 +68,7 @@ describe("after a restart", () => {
   test("back-off goes on doubling", async () => {
     const file = new File();
     const clock = new VirtualClock();
-    const refusal = sampleAdvice({ throttled: true });
+    const refusal = sampleAnswerHints({ throttled: true });
     const first = life(file, clock, "api");
     first.hints.heard(["api"], refusal);
     await settle();
@@ -83,7 +83,7 @@ describe("after a restart", () => {
     const [rate] = sampleBudget().rates;
     if (rate === undefined) throw new Error("a budget has a rate");
     const limits = [{ requests: 5, perMs: rate.perMs }];
-    hints.applyAdvice(sampleAdvice({ limits }), NOW.nowMs);
+    hints.apply(sampleAnswerHints({ limits }), NOW.nowMs);
     const next = new BudgetHints(sampleBudget());
     const later = { nowMs: 0, wallMs: NOW.wallMs + rate.perMs - 1 };
     next.adopt(heldOf(recordOf(hints.held, NOW), later, MAX_PAUSE_MS));
@@ -117,6 +117,37 @@ describe("after a restart", () => {
   });
 });
 
+test("a pause that an operator ends after a restart is over in the file too", async () => {
+  const file = new File();
+  const clock = new VirtualClock();
+  const asked = sampleAnswerHints({
+    pause: { forMs: 5 * MINUTE_MS, scope: "budget", source: "retry_after" },
+  });
+  life(file, clock, "api").hints.heard(["api"], asked);
+  await settle();
+  const next = life(file, clock, "api");
+  next.hints.resume("api");
+  file.finish();
+  await settle();
+  expect(file.records.get("api")?.pausedUntilMs).toBe(0);
+});
+
+test("however many budgets come and go, those that still pause are known, and of the others the newest", () => {
+  const clock = new VirtualClock();
+  const windows = [{ key: "requests", limit: 60, perMs: MINUTE_MS, from: "policy" as const }];
+  const untilMs = clock.wallNow() + 5 * MINUTE_MS;
+  const left = new Map<string, BudgetRecord>([
+    ["paused", { ...NOTHING_HELD, pausedUntilMs: untilMs, windows }],
+    ["free", { ...NOTHING_HELD, windows }],
+  ]);
+  const ledger = new TestLedger(configOf("api"), clock, { budgets: left });
+  for (let reload = 0; reload < 600; reload += 1) ledger.change(configOf(`generated-${reload}`));
+  ledger.change(configOf("paused", "free"));
+  expect(ledger.hints.pausedUntilMs(["paused"])).toBe(clock.now() + 5 * MINUTE_MS);
+  expect(ledger.hints.recordOf("paused")?.windows).toEqual(windows);
+  expect(ledger.hints.recordOf("free")?.windows).toEqual([]);
+});
+
 test("what an answer asks for is in the file before the next request of its budget", async () => {
   const file = new File();
   const clock = new VirtualClock();
@@ -137,8 +168,24 @@ test("an answer that changes nothing is not waited for", () => {
   const file = new File();
   const clock = new VirtualClock();
   const ledger = life(file, clock, "api");
-  ledger.hints.heard(["api"], sampleAdvice());
+  ledger.hints.heard(["api"], sampleAnswerHints());
   expect(ledger.take(["api"])).toMatchObject({ kind: "granted" });
+});
+
+test("a pause that runs is not shortened where a reload lowers max_pause: the stricter counts", () => {
+  const clock = new VirtualClock();
+  const upstream = sampleUpstream({ name: "email", budgets: ["api"] });
+  const of = (maxPauseMs: number): ReturnType<typeof sampleConfig> =>
+    sampleConfig({ budgets: [sampleBudget({ name: "api", maxPauseMs })], upstreams: [upstream] });
+  const ledger = new TestLedger(of(10 * MINUTE_MS), clock);
+  ledger.polling.equip(upstream);
+  ledger.hints.pause("email", 5 * MINUTE_MS);
+  ledger.hints.heard(["api"], pauseFor(5 * MINUTE_MS));
+  const untilMs = clock.now() + 5 * MINUTE_MS;
+  ledger.change(of(MINUTE_MS));
+  ledger.polling.equip(upstream);
+  expect(ledger.hints.upstreamPausedUntilMs("email")).toBe(untilMs);
+  expect(ledger.hints.pausedUntilMs(["api"])).toBe(untilMs);
 });
 
 test("by a reload, a pause goes along with the upstreams: to a budget of another name, and back", () => {
@@ -166,6 +213,74 @@ test("a pause that is heard of only after a reload holds for the budget's new na
   expect(file.records.get("again")?.pausedUntilMs).toBeGreaterThan(0);
 });
 
+describe("a pause that is heard of only after a reload, where upstreams moved between two budgets before", () => {
+  const configWith = (budgetOf: Readonly<Record<string, string>>): ReturnType<typeof sampleConfig> =>
+    sampleConfig({
+      budgets: [...new Set(Object.values(budgetOf))].map((name) => sampleBudget({ name })),
+      upstreams: Object.entries(budgetOf).map(([name, budget]) =>
+        sampleUpstream({ name, budgets: [budget] }),
+      ),
+    });
+
+  test("holds for the new name of its budget, and for no other", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(configWith({ email: "api", sms: "api" }), clock);
+    ledger.change(configWith({ email: "ai", sms: "api" }));
+    ledger.change(configWith({ email: "ai", sms: "renamed" }));
+    ledger.hints.heard(["api"], pauseFor(5 * MINUTE_MS));
+    expect(ledger.hints.pausedUntilMs(["renamed"])).toBe(clock.now() + 5 * MINUTE_MS);
+    expect(ledger.hints.pausedUntilMs(["ai"])).toBeLessThanOrEqual(clock.now());
+  });
+
+  test("holds for the one into which both went, though an upstream moved to and fro", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(configWith({ email: "api", sms: "api", llm: "ai" }), clock);
+    ledger.change(configWith({ email: "ai", sms: "api", llm: "ai" }));
+    ledger.change(configWith({ email: "api", sms: "api", llm: "ai" }));
+    ledger.change(configWith({ email: "both", sms: "both", llm: "both" }));
+    ledger.hints.heard(["api"], pauseFor(5 * MINUTE_MS));
+    expect(ledger.hints.pausedUntilMs(["both"])).toBe(clock.now() + 5 * MINUTE_MS);
+  });
+});
+
+describe("where a config has more budgets than are remembered of those that left", () => {
+  const MANY = 600;
+  const named = (before: string): ReturnType<typeof sampleConfig> => {
+    const numbers = [...Array(MANY).keys()];
+    return sampleConfig({
+      budgets: numbers.map((number) => sampleBudget({ name: `${before}-${number}` })),
+      upstreams: numbers.map((number) =>
+        sampleUpstream({ name: `email-${number}`, budgets: [`${before}-${number}`] }),
+      ),
+    });
+  };
+
+  test("each takes up what the file says of it", async () => {
+    const clock = new VirtualClock();
+    const learned = { key: "a", limit: 60, perMs: MINUTE_MS, from: "resets" } as const;
+    const budgets = new Map(
+      named("api").budgets.map(({ name }) => [name, { ...NOTHING_HELD, windows: [learned] }]),
+    );
+    const file = new File();
+    const ledger = new TestLedger(named("api"), clock, { budgets, homes: [file] });
+    ledger.change(named("api"));
+    await settle();
+    const taken = [...file.records.values()].filter(({ windows }) => windows.length === 1);
+    expect(taken).toHaveLength(MANY);
+  });
+
+  test("all of them may be renamed at once, with answers on their way", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(named("api"), clock);
+    ledger.change(named("renamed"));
+    for (const { name } of named("api").budgets) ledger.hints.heard([name], pauseFor(5 * MINUTE_MS));
+    const paused = named("renamed").budgets.filter(
+      ({ name }) => ledger.hints.pausedUntilMs([name]) > clock.now(),
+    );
+    expect(paused).toHaveLength(MANY);
+  });
+});
+
 test("a budget that other upstreams draw on inherits nothing", () => {
   const clock = new VirtualClock();
   const budgets = ["api", "ai"].map((name) => sampleBudget({ name }));
@@ -190,7 +305,7 @@ const anyHeld: fc.Arbitrary<Held> = fc.record({
   refusals: fc.nat(30),
   refusedUntilMs: until,
   lowered: fc.array(lowered, { maxLength: 4 }),
-  untold: fc.option(lowered, { nil: undefined }),
+  unadvertised: fc.option(lowered, { nil: undefined }),
   windows: fc.array(
     fc.record({
       key: fc.string({ maxLength: 200 }),

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { TestLedger } from "../../support/test-ledger.ts";
-import type { Advice } from "../../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
-import { adviseOn } from "../../support/advise.ts";
+import { answerHintsOn } from "../../support/answer-hints.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import {
   answered,
@@ -80,7 +80,7 @@ test("who left and came back may draw on another resource than before", () => {
   const [search, core] = ["search", "core"].map((name) => sampleUpstream({ name }));
   if (search === undefined || core === undefined) throw new Error("there are two");
   const { hints } = new TestLedger(sampleConfig({ upstreams: [search, core] }), new VirtualClock());
-  const said = (name: string): Advice => adviseOn(200, Object.entries(resource(name)), 0);
+  const said = (name: string): AnswerHints => answerHintsOn(200, Object.entries(resource(name)), 0);
   const asked = hints.gateOf(search);
   const leaving = hints.gateOf(core);
   hints.share(leaving, said("core"));

@@ -4,12 +4,13 @@
  */
 
 import { judgingOf } from "../../../src/app/features/judging.ts";
-import { ADVICE } from "../../../src/features/hints/fields/advice.ts";
+import { HINTS } from "../../../src/features/hints/fields/answer-hints.ts";
 import { expect, test } from "vitest";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
 import { sampleBudget, sampleConfig, samplePollTimes, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -44,11 +45,11 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
   await clock.advance(3 * MINUTE_MS);
   const beganMs = clock.now();
   const requests: Request[] = [];
-  const dueAtMs = UPSTREAMS.map((_, index) => beganMs + index * STEP_MS);
+  const dueMs = UPSTREAMS.map((_, index) => beganMs + index * STEP_MS);
   while (clock.now() < beganMs + 12 * MINUTE_MS) {
     for (const [index, upstream] of UPSTREAMS.entries()) {
-      if (clock.now() < (dueAtMs[index] ?? 0)) continue;
-      dueAtMs[index] = (dueAtMs[index] ?? 0) + (PERIODS_MS[index] ?? 0);
+      if (clock.now() < (dueMs[index] ?? 0)) continue;
+      dueMs[index] = (dueMs[index] ?? 0) + (PERIODS_MS[index] ?? 0);
       const decision = ledger.take(upstream.budgets);
       if (decision.kind === "wait") continue;
       const atMs = clock.now() - beganMs;
@@ -79,8 +80,8 @@ async function watch({ counts, perMinute, tells = [] }: Truth): Promise<{
         samplePollTimes({ sentAtMs: clock.wallNow(), endedAtMs: clock.wallNow() }),
         judgingOf(upstream),
       );
-      const advice = ADVICE.of(said);
-      if (advice !== undefined) ledger.hints.heard(upstream.budgets, advice);
+      const answerHints = HINTS.of(said);
+      if (answerHints !== undefined) ledger.hints.heard(upstream.budgets, answerHints);
     }
     await clock.advance(STEP_MS);
   }
@@ -121,7 +122,7 @@ test("two parts that are refused within a window show that it is the account", (
   const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
   const ledger = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
   const refuse = (name: string): object => {
-    const advice = {
+    const answerHints = {
       throttled: true,
       pause: { scope: "budget", forMs: 30_000, source: "retry_after" },
       families: [],
@@ -129,7 +130,7 @@ test("two parts that are refused within a window show that it is the account", (
       exhaustedPerMs: undefined,
       malformed: 0,
     } as const;
-    return Object.fromEntries(ledger.hints.heard([name, "account"], advice) ?? []);
+    return Object.fromEntries(ledger.hints.heard([name, "account"], answerHints) ?? []);
   };
   const isPaused = (): boolean => ledger.hints.pausedUntilMs(["account"]) > clock.now();
   expect(refuse("gpt")).toEqual({ gpt: "most_specific" });
@@ -139,11 +140,22 @@ test("two parts that are refused within a window show that it is the account", (
   expect(isPaused()).toBe(true);
 });
 
+test("why it is this budget's limit is no longer said once an answer pauses it that can be no other's", () => {
+  const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
+  const { hints } = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), new VirtualClock());
+  const pause = { scope: "budget", forMs: 30_000, source: "rate_limit" } as const;
+  const ofAccount = { ...sampleAnswerHints({ isOfWholeAccount: true }), pause };
+  hints.heard(["gpt", "account"], ofAccount);
+  expect(hints.statusOf("account")?.refusedWhy).toBe("whole_account");
+  hints.heard(["account"], ofAccount);
+  expect(hints.statusOf("account")?.refusedWhy).toBeUndefined();
+});
+
 test("two parts that are refused in different windows are two limits", async () => {
   const clock = new VirtualClock();
   const budgets = [budgetOf("gpt", 60), budgetOf("claude", 60), budgetOf("account", 600)];
   const ledger = new TestLedger(sampleConfig({ budgets, upstreams: UPSTREAMS }), clock);
-  const advice = {
+  const answerHints = {
     throttled: true,
     pause: undefined,
     families: [],
@@ -151,9 +163,9 @@ test("two parts that are refused in different windows are two limits", async () 
     exhaustedPerMs: undefined,
     malformed: 0,
   } as const;
-  ledger.hints.heard(["gpt", "account"], advice);
+  ledger.hints.heard(["gpt", "account"], answerHints);
   await clock.advance(MINUTE_MS + 1);
-  expect([...(ledger.hints.heard(["claude", "account"], advice) ?? [])]).toEqual([
+  expect([...(ledger.hints.heard(["claude", "account"], answerHints) ?? [])]).toEqual([
     ["claude", "most_specific"],
   ]);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { History } from "../../../src/features/history/history.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/features/history/state.ts";
-import { recordPoll, samplePoll } from "../../support/kernel-samples.ts";
+import { recordPoll, sampleCron, samplePoll, sampleSchedule } from "../../support/kernel-samples.ts";
 import { sampleBucket } from "../../support/samples.ts";
 import { type PollStatus, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
@@ -152,7 +152,7 @@ test("slots that were skipped are counted by cause, and by the budget that held 
 
 test("an incident goes on in a pause that the upstream asked for also where the first poll after it fails by our own fault", () => {
   const history = new History("email", START_MS);
-  history.longestGapMs = HOUR_MS;
+  history.schedule = sampleSchedule(HOUR_MS);
   recordPoll(history, pollAt(START_MS, outcomeOf("rate")));
   history.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
   history.record({ kind: "slots_skipped", cause: "backoff", count: 11 });
@@ -166,7 +166,7 @@ test("an incident goes on in a pause that the upstream asked for also where the 
 test("an incident goes on in a pause that the upstream asked for, and ends where nobody looked for as long", () => {
   const history = (cause: "backoff" | "quota"): History => {
     const kept = new History("email", START_MS);
-    kept.longestGapMs = HOUR_MS;
+    kept.schedule = sampleSchedule(HOUR_MS);
     const rate = outcomeOf("rate");
     recordPoll(kept, pollAt(START_MS, rate));
     kept.record({ kind: "health_changed", from: "up", to: "throttled", atMs: START_MS });
@@ -183,6 +183,48 @@ test("an incident goes on in a pause that the upstream asked for, and ends where
   ]);
   expect(unseen.sinceMs).toBe(START_MS + 12 * HOUR_MS);
   expect(unseen.evidence.polls).toHaveLength(1);
+});
+
+test.each([
+  ["quicker one since", 24 * HOUR_MS, 30_000, 20 * HOUR_MS, 20 * HOUR_MS, 1],
+  ["slower one after nobody had looked", 30_000, 6 * HOUR_MS, 8 * HOUR_MS, 8 * HOUR_MS, 2],
+  ["same one, reloaded", 30_000, 30_000, 20_000, 8 * HOUR_MS, 2],
+  ["slower one whose first slot comes", 30_000, 6 * HOUR_MS, 20_000, 6 * HOUR_MS, 1],
+  ["slower one whose slots nobody looked at", 30_000, 6 * HOUR_MS, 20_000, 24 * HOUR_MS, 2],
+] as const)(
+  "whether nobody looked is told by the schedules of that time, where there is a %s",
+  (_, beforeMs, afterMs, reloadMs, laterMs, incidents) => {
+    const history = new History("email", START_MS);
+    history.schedule = sampleSchedule(beforeMs);
+    recordPoll(history, pollAt(START_MS, TIMEOUT));
+    history.record({ kind: "health_changed", from: "up", to: "down", atMs: START_MS });
+    history.reschedule(sampleSchedule(afterMs), START_MS + reloadMs);
+    recordPoll(history, pollAt(START_MS + laterMs, TIMEOUT));
+    expect(history.incidents).toHaveLength(incidents);
+  },
+);
+
+test.each([
+  ["the wall clock is set ahead", 2 * HOUR_MS, 30_000, 1],
+  ["the wall clock is set back while nobody looks", -2 * HOUR_MS, 9 * HOUR_MS, 2],
+  ["the machine is suspended", 9 * HOUR_MS, 9 * HOUR_MS, 2],
+])("an incident goes on unless nobody looked, where %s", (_, wallMs, bootMs, incidents) => {
+  let sinceBootMs = 60_000;
+  const history = new History("email", START_MS, undefined, undefined, START_MS, () => sinceBootMs);
+  history.schedule = sampleSchedule(30_000);
+  recordPoll(history, pollAt(START_MS, TIMEOUT));
+  history.record({ kind: "health_changed", from: "up", to: "down", atMs: START_MS });
+  sinceBootMs += bootMs;
+  recordPoll(history, pollAt(START_MS + wallMs, TIMEOUT));
+  expect(history.incidents).toHaveLength(incidents);
+});
+
+test("a calendar's nights and weekends are no time in which nobody looked", () => {
+  const history = new History("email", START_MS);
+  history.schedule = sampleCron("*/15 * 8-17 * * MON-FRI");
+  const evening = Date.UTC(2026, 10, 27, 17, 59, 59);
+  recordPoll(history, pollAt(evening));
+  expect(history.knownUntilMs).toBe(Date.UTC(2026, 10, 30, 8, 0, 30));
 });
 
 test("what fails still when we are online again has been down since then, as its incident says", () => {

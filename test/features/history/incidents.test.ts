@@ -3,6 +3,7 @@ import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import {
   Incidents,
   seenElsewhere,
+  isUnseen,
   seenLast,
   seenUntil,
   type Incident,
@@ -38,11 +39,12 @@ test("an incident begins with its first failure, once that is confirmed, and end
   incidents.healthChanged(to("down", 61_001));
   expect(incidents.sinceMs).toBe(1_000);
   incidents.polled(failed("connect"), 62_000);
-  expect(incidents.all).toEqual([incident({ polls: 3 })]);
+  const reasons = { timeout: 2, connect: 1 };
+  expect(incidents.all).toEqual([incident({ polls: 3, reasons })]);
   incidents.polled(OK, 65_000);
   incidents.healthChanged(to("up", 65_000));
   expect(incidents.sinceMs).toBe(65_000);
-  expect(incidents.all).toEqual([incident({ polls: 3, endedAtMs: 65_000 })]);
+  expect(incidents.all).toEqual([incident({ polls: 3, reasons, endedAtMs: 65_000 })]);
 });
 
 test("a failure before nobody looked, or of ours, is not its beginning", () => {
@@ -74,7 +76,7 @@ test("it is known by the worst that it reached", () => {
   incidents.healthChanged(to("down", 2_000));
   incidents.polled({ kind: "throttled", reason: "rate" }, 3_000);
   incidents.healthChanged(to("throttled", 3_000));
-  expect(incidents.all).toEqual([incident({ reason: "dns", polls: 3 })]);
+  expect(incidents.all).toEqual([incident({ reason: "dns", polls: 3, reasons: { dns: 1, rate: 2 } })]);
 });
 
 test("not to know does not end it, and being slow does", () => {
@@ -105,9 +107,10 @@ describe("after a restart", () => {
     incidents.polled(failed("connect"), 7_000);
     incidents.healthChanged({ from: "unknown", to: "down", atMs: 7_000 });
     expect(incidents.sinceMs).toBe(1_000);
-    expect(incidents.all).toEqual([incident({ polls: 3 }), past]);
+    const goesOn = incident({ polls: 3, reasons: { timeout: 2, connect: 1 } });
+    expect(incidents.all).toEqual([goesOn, past]);
     incidents.healthChanged({ from: "down", to: "up", atMs: 9_000 });
-    expect(incidents.all).toEqual([incident({ polls: 3, endedAtMs: 9_000 }), past]);
+    expect(incidents.all).toEqual([{ ...goesOn, endedAtMs: 9_000 }, past]);
   });
 
   test("those that ended stay, and the next one is new", () => {
@@ -118,16 +121,38 @@ describe("after a restart", () => {
   });
 });
 
+test("an incident knows how many of its polls had each reason, and who answered meanwhile", () => {
+  const incidents = new Incidents("email");
+  incidents.polled(failed("timeout"), 1_000);
+  incidents.judged(failed("timeout"), 1_000, { answeredBy: "ai-router" });
+  incidents.polled(failed("invalid_body"), 2_000);
+  incidents.healthChanged(to("down", 2_000));
+  const [before] = incidents.all;
+  incidents.polled(failed("invalid_body"), 3_000);
+  const answeredBy = "ai-router";
+  expect(before?.reasons).toEqual({ timeout: 1, invalid_body: 1 });
+  expect(incidents.all).toMatchObject([{ polls: 3, reasons: { timeout: 1, invalid_body: 2 }, answeredBy }]);
+  incidents.polled(OK, 4_000);
+  incidents.judged(failed("timeout"), 500, { answeredBy: "late" });
+  incidents.healthChanged(to("up", 4_000));
+  expect(incidents.newest).toMatchObject({ endedAtMs: 4_000, answeredBy });
+
+  const restored = new Incidents("email", [{ ...incident(), ...before }]);
+  restored.polled(failed("connect"), 5_000);
+  expect(restored.newest?.reasons).toEqual({ timeout: 1, invalid_body: 1, connect: 1 });
+});
+
 describe("while we are offline", () => {
   test("an incident is ours, also where that is known only after it began", () => {
     const incidents = new Incidents("email");
     incidents.polled(failed("timeout"), 800);
     incidents.polled(failed("timeout"), 1_000);
     incidents.healthChanged(to("down", 1_000));
-    incidents.judged(OURS, 800);
-    incidents.judged(OURS, 1_000);
+    const seemed = { seemed: "timeout" } as const;
+    incidents.judged(OURS, 800, seemed);
+    incidents.judged(OURS, 1_000, seemed);
     incidents.polled(failed("timeout"), 2_000);
-    incidents.judged(OURS, 2_000);
+    incidents.judged(OURS, 2_000, seemed);
     incidents.polled(OK, 3_000);
     incidents.judged(OK, 3_000);
     incidents.healthChanged(to("up", 3_000));
@@ -142,8 +167,8 @@ describe("while we are offline", () => {
     incidents.judged(failed("timeout"), 1_000);
     incidents.healthChanged(to("down", 1_000));
     incidents.polled(failed("timeout"), 2_000);
-    incidents.judged(OURS, 2_000);
-    expect(incidents.all).toEqual([incident()]);
+    incidents.judged(OURS, 2_000, { seemed: "timeout" });
+    expect(incidents.all).toEqual([incident({ reasons: { timeout: 1, offline: 1 } })]);
   });
 
   test("throttling of before is no outage", () => {
@@ -152,15 +177,16 @@ describe("while we are offline", () => {
     incidents.judged({ kind: "throttled", reason: "rate" }, 1_000);
     incidents.healthChanged(to("throttled", 1_000));
     incidents.polled(failed("timeout"), 2_000);
-    incidents.judged(OURS, 2_000);
+    incidents.judged(OURS, 2_000, { seemed: "timeout" });
     incidents.healthChanged(to("down", 2_000));
-    expect(incidents.all).toEqual([incident({ state: "throttled", reason: "rate" })]);
+    const reasons = { rate: 1, offline: 1 };
+    expect(incidents.all).toEqual([incident({ state: "throttled", reason: "rate", reasons })]);
   });
 
   test("what still fails when we are online again is an incident of theirs, from then on", () => {
     const incidents = new Incidents("email");
     incidents.polled(failed("timeout"), 1_000);
-    incidents.judged(OURS, 1_000);
+    incidents.judged(OURS, 1_000, { seemed: "timeout" });
     incidents.healthChanged(to("down", 1_000));
     incidents.polled(failed("server_error"), 5_000);
     incidents.judged(failed("server_error"), 5_000);
@@ -177,7 +203,7 @@ test("who throttles us when we are online again was not down", () => {
   const incidents = new Incidents("email");
   incidents.polled(failed("timeout"), 1_000);
   incidents.healthChanged(to("down", 1_000));
-  incidents.judged(OURS, 1_000);
+  incidents.judged(OURS, 1_000, { seemed: "timeout" });
   incidents.polled(failed("rate"), 5_000);
   incidents.judged(failed("rate"), 5_000);
   incidents.healthChanged({ from: "down", to: "throttled", atMs: 5_000 });
@@ -192,17 +218,18 @@ describe("an incident that was open when the process ended", () => {
   const LAST_POLL_MS = 90_000;
   const kept = [incident(), incident({ startedAtMs: 0, endedAtMs: 500 })];
 
-  test("goes on after a restart, and after a pause", () => {
-    expect(seenUntil(kept, LAST_POLL_MS, 50 * MINUTE_MS, MINUTE_MS)).toEqual(kept);
-  });
-
   test("has ended where it was seen last, if nobody looked for long", () => {
-    const [newest, older] = seenUntil(kept, LAST_POLL_MS, 3 * 24 * 60 * MINUTE_MS, MINUTE_MS);
-    expect([newest, older]).toEqual([incident({ endedAtMs: 90_000, isUnwatched: true }), kept[1]]);
+    expect(seenUntil(kept, LAST_POLL_MS)).toEqual([
+      incident({ endedAtMs: 90_000, isUnwatched: true }),
+      kept[1],
+    ]);
+    const over = kept.slice(1);
+    expect(seenUntil(over, LAST_POLL_MS)).toEqual(over);
   });
 
-  test("goes on where the schedule is as slow as that", () => {
-    expect(seenUntil(kept, LAST_POLL_MS, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(kept);
+  test("goes on after a pause of an hour", () => {
+    expect(isUnseen(LAST_POLL_MS, LAST_POLL_MS + 60 * MINUTE_MS - 1)).toBe(false);
+    expect(isUnseen(LAST_POLL_MS, LAST_POLL_MS + 60 * MINUTE_MS)).toBe(true);
   });
 });
 
@@ -212,7 +239,7 @@ describe("where nobody looked for long, as the machine slept", () => {
 
   function downSince(atMs: number): Incidents {
     const incidents = new Incidents("email");
-    for (const polledAtMs of [atMs, atMs + 60_000]) incidents.polled(failed("timeout"), polledAtMs, HOUR_MS);
+    for (const polledAtMs of [atMs, atMs + 60_000]) incidents.polled(failed("timeout"), polledAtMs);
     incidents.healthChanged(to("down", atMs + 60_000));
     return incidents;
   }
@@ -220,34 +247,34 @@ describe("where nobody looked for long, as the machine slept", () => {
   test("an incident ended when it was seen last, and is over if the next poll is ok", () => {
     const incidents = downSince(1_000);
     // It was under way meanwhile.
-    incidents.polled(failed("suspended"), 9 * HOUR_MS, HOUR_MS);
-    incidents.polled(OK, 9 * HOUR_MS + 15_000, HOUR_MS);
+    incidents.polled(failed("suspended"), 9 * HOUR_MS, true);
+    incidents.polled(OK, 9 * HOUR_MS + 15_000, true);
     incidents.healthChanged({ from: "down", to: "up", atMs: 9 * HOUR_MS + 15_000 });
-    expect(incidents.all).toEqual([incident({ ...cut, polls: 3 })]);
+    expect(incidents.all).toEqual([incident({ ...cut, polls: 3, reasons: { timeout: 2, suspended: 1 } })]);
   });
 
   test("it is another one if it fails still, since then", () => {
     const incidents = downSince(1_000);
-    expect(incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS)).toMatchObject({ startedAtMs: 1_000 });
+    expect(incidents.polled(failed("dns"), 9 * HOUR_MS, true)).toMatchObject({ startedAtMs: 1_000 });
     expect(incidents.sinceMs).toBe(9 * HOUR_MS);
-    expect(incidents.polled(failed("dns"), 9 * HOUR_MS + 15_000, HOUR_MS)).toBeUndefined();
+    expect(incidents.polled(failed("dns"), 9 * HOUR_MS + 15_000)).toBeUndefined();
     expect(incidents.all).toEqual([incident({ reason: "dns", startedAtMs: 9 * HOUR_MS }), cut]);
   });
 
   test("it is another one only once that is confirmed, where its state was unknown by then", () => {
     const incidents = downSince(1_000);
     incidents.healthChanged({ from: "down", to: "unknown", atMs: HOUR_MS });
-    incidents.polled(failed("dns"), 9 * HOUR_MS, HOUR_MS);
+    incidents.polled(failed("dns"), 9 * HOUR_MS, true);
     expect(incidents.all).toEqual([cut]);
-    incidents.polled(failed("dns"), 9 * HOUR_MS + 1_000, HOUR_MS);
+    incidents.polled(failed("dns"), 9 * HOUR_MS + 1_000);
     incidents.healthChanged({ from: "unknown", to: "down", atMs: 9 * HOUR_MS + 1_000 });
     expect(incidents.all).toEqual([incident({ reason: "dns", startedAtMs: 9 * HOUR_MS }), cut]);
   });
 
   test("a failure that was not confirmed before is not its beginning", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("dns"), 1_000, HOUR_MS);
-    incidents.polled(failed("timeout"), 9 * HOUR_MS, HOUR_MS);
+    incidents.polled(failed("dns"), 1_000);
+    incidents.polled(failed("timeout"), 9 * HOUR_MS, true);
     incidents.healthChanged(to("down", 9 * HOUR_MS));
     expect(incidents.all).toEqual([incident({ startedAtMs: 9 * HOUR_MS, polls: 1 })]);
   });
@@ -258,13 +285,18 @@ describe("how an upstream was seen last", () => {
     outcomes.map((outcome, place) => samplePollStatus({ outcome, atMs: 1_000 * (place + 1) }));
 
   test("is as its open incident, since that began", () => {
-    const seen = seenLast({ polls: polls("failed", "failed"), incidents: [incident()] }, 60_000);
-    expect(seen).toMatchObject({ state: "down", isUp: false, sinceMs: 1_000 });
+    const left = { polls: polls("failed", "failed"), incidents: [incident()], knownUntilMs: 182_000 };
+    expect(seenLast(left)).toMatchObject({
+      state: "down",
+      isUp: false,
+      sinceMs: 1_000,
+      knownUntilMs: 182_000,
+    });
   });
 
   test("is throttled where it throttled us last, though its incident has been worse", () => {
     const throttled = polls("failed", "failed", "throttled", "ours");
-    const seen = seenLast({ polls: throttled, incidents: [incident()] }, 60_000);
+    const seen = seenLast({ polls: throttled, incidents: [incident()] });
     expect(seen).toMatchObject({ state: "throttled", isUp: false, sinceMs: 3_000, lastPollAtMs: 4_000 });
   });
 });

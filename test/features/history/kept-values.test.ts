@@ -6,6 +6,7 @@ import { KeptValues } from "../../support/kept-values.ts";
 import { worstForecasts } from "./mixtures.ts";
 import { samplePoll } from "../../support/kernel-samples.ts";
 import { sampleValue } from "../../support/samples.ts";
+import { worlds } from "../../support/many.ts";
 
 const SEED = 20_261_122;
 const START_MS = 1_790_000_000_000;
@@ -205,7 +206,7 @@ describe("noise", () => {
           expect(burn(kept, "1h", forMs)?.perSecond).toBeLessThanOrEqual(4 / 1_800 + 1e-9);
         },
       ),
-      { numRuns: 50, seed: SEED },
+      { numRuns: worlds(15), seed: SEED },
     );
   });
 });
@@ -317,7 +318,7 @@ describe("a refill", () => {
           expect(hoursLeft(lived(endMs, refilled), endMs)).toBeGreaterThan(without);
         },
       ),
-      { numRuns: 40, seed: SEED },
+      { numRuns: worlds(15), seed: SEED },
     );
   });
 });
@@ -361,7 +362,7 @@ describe("gaps, clocks and restarts", () => {
           }
         }
       }),
-      { numRuns: 100, seed: SEED },
+      { numRuns: worlds(30), seed: SEED },
     );
   });
 

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
-import { OwnNetwork } from "../../../src/features/history/own-network.ts";
-import { samplePoll } from "../../support/kernel-samples.ts";
+import { HINDSIGHT, OwnNetwork } from "../../../src/features/history/own-network.ts";
+import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
+import { sampleCron, samplePoll, sampleSchedule } from "../../support/kernel-samples.ts";
 
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 const NO_NAME: PollOutcome = { kind: "failed", reason: "dns" };
@@ -19,7 +20,7 @@ beforeEach(() => {
 });
 
 function watch(name: string, url = `https://${name}.example/v1`, periodMs = 10_000, nowMs = 0): void {
-  network.watch({ name, url, schedule: { longestGapMs: periodMs } }, nowMs);
+  network.watch({ name, url, schedule: sampleSchedule(periodMs, name) }, nowMs);
 }
 
 /** Times in seconds. Each poll took two. */
@@ -130,7 +131,7 @@ describe("of two upstreams that answered", () => {
       ["a", "c"].map((name) => ({
         name,
         url: `https://${name}.example/`,
-        schedule: { longestGapMs: 10_000 },
+        schedule: sampleSchedule(10_000, name),
       })),
     );
     polled("b", 20, OK);
@@ -143,7 +144,7 @@ describe("of two upstreams that answered", () => {
     watch("c");
     polled("c", 12, OK);
     const kept = ["a", "b"].map((name) => ({ name, url: `https://${name}.example/` }));
-    network.keep(kept.map((upstream) => ({ ...upstream, schedule: { longestGapMs: 10_000 } })));
+    network.keep(kept.map((each) => ({ ...each, schedule: sampleSchedule(10_000, each.name) })));
     polled("a", 20, TIMEOUT);
     polled("b", 21, TIMEOUT);
     expect(ours).toEqual(["a 20", "b 21"]);
@@ -159,6 +160,20 @@ describe("of two upstreams that answered", () => {
     polled("b", 610, TIMEOUT);
     expect(ours).toEqual(["a 600", "b 610"]);
   });
+});
+
+test("we are offline also where an answer from before is judged afterwards", () => {
+  for (const name of ["a", "b", "c"]) {
+    watch(name);
+    polled(name, 10, OK);
+  }
+  for (const name of ["a", "b", "c"]) polled(name, 21, TIMEOUT);
+  polled("c", 20, OK);
+  polled("a", 30, TIMEOUT);
+  expect(ours).toEqual(["a 21", "b 21", "c 21", "a 30"]);
+  polled("c", 40, OK);
+  polled("a", 45, TIMEOUT);
+  expect(ours).toHaveLength(4);
 });
 
 describe("how many cannot be reached because we are offline", () => {
@@ -204,6 +219,33 @@ describe("a failure in the network counts as theirs", () => {
     theirs.length = 0;
   });
 
+  test("and it is told who has answered since, if that is on another host", () => {
+    watch("a2", "https://a.example/v2");
+    const told: unknown[] = [];
+    const fails = (endedAtMs: number): void =>
+      network.judge("a", samplePoll({ endedAtMs, outcome: TIMEOUT }), ({ said }) =>
+        told.push(HINDSIGHT.of(said)),
+      );
+    fails(20_000);
+    polled("a2", 21, OK);
+    fails(22_000);
+    polled("b", 23, outcomeOf("server_error"));
+    fails(30_000);
+    polled("b", 31, TIMEOUT);
+    network.keep([]);
+    expect(told).toEqual([undefined, { answeredBy: "b" }, undefined]);
+  });
+
+  test("by an answer that came after it, and not by one that was judged after it", () => {
+    const told: unknown[] = [];
+    const poll = samplePoll({ sentAtMs: 2_000, endedAtMs: 12_000, outcome: TIMEOUT });
+    network.judge("a", poll, ({ said }) => told.push(HINDSIGHT.of(said)));
+    polled("b", 11, OK);
+    expect([told, network.isWaiting]).toEqual([[], true]);
+    polled("b", 13, OK);
+    expect([told, network.isWaiting]).toEqual([[{ answeredBy: "b" }], false]);
+  });
+
   test("once another upstream has answered, and not before", () => {
     polled("a", 20, TIMEOUT);
     polled("a", 22, NO_NAME);
@@ -242,14 +284,15 @@ describe("a failure in the network counts as theirs", () => {
 
   test("where nobody has told otherwise for five minutes", () => {
     watch("slow", "https://slow.example/", 295_000);
-    polled("slow", 12, OK);
-    polled("a", 20, TIMEOUT);
+    const slotS = slotsOf(sampleSchedule(295_000, "slow")).next(0) / 1_000;
+    polled("slow", slotS + 2, OK);
+    polled("a", slotS + 10, TIMEOUT);
     theirs.length = 0;
-    // The next poll of the slow one may end until 337 s.
-    network.settle(319_999);
+    // The next poll of the slow one may end until 325 s after that slot.
+    network.settle((slotS + 310) * 1_000 - 1);
     expect(theirs).toEqual([]);
-    network.settle(320_000);
-    expect([theirs, ours]).toEqual([["a 20"], []]);
+    network.settle((slotS + 310) * 1_000);
+    expect([theirs, ours]).toEqual([[`a ${slotS + 10}`], []]);
   });
 
   test("where it leaves the config, or the process ends", () => {
@@ -257,6 +300,52 @@ describe("a failure in the network counts as theirs", () => {
     network.keep([]);
     polled("a", 30, TIMEOUT);
     expect(theirs).toEqual(["a 20", "a 30"]);
+  });
+});
+
+describe("beside an upstream that is polled in office hours only", () => {
+  const hour = (day: number, hours: number): number => Date.UTC(2026, 10, day, hours) / 1_000;
+  const [FRIDAY, SUNDAY, MONDAY] = [hour(27, 18), hour(29, 12), hour(30, 8)];
+
+  /** Its last slot of the week is at 17:59:45. */
+  function untilFridayEvening(last: PollOutcome): void {
+    watch("always", undefined, 15_000, (FRIDAY - 600) * 1_000);
+    const schedule = sampleCron("*/15 * 8-17 * * MON-FRI");
+    network.watch({ name: "office", url: "https://office.example/", schedule }, (FRIDAY - 600) * 1_000);
+    polled("office", FRIDAY - 30, OK);
+    polled("always", FRIDAY - 20, OK);
+    polled("office", FRIDAY - 13, last);
+    for (let at = FRIDAY - 5; at < SUNDAY; at += 3_600) polled("always", at, OK);
+    polled("always", SUNDAY - 15, OK);
+    theirs.length = 0;
+  }
+
+  test("an outage at the weekend is theirs, though the last slot of the week failed", () => {
+    untilFridayEvening(TIMEOUT);
+    polled("always", SUNDAY, TIMEOUT);
+    polled("always", SUNDAY + 15, TIMEOUT);
+    network.settle((SUNDAY + 46) * 1_000);
+    expect([ours, theirs]).toEqual([[], [`always ${SUNDAY}`, `always ${SUNDAY + 15}`]]);
+    expect(network.unreachable((SUNDAY + 46) * 1_000)).toBe(0);
+  });
+
+  test("it still tells on Monday morning that we are offline", () => {
+    untilFridayEvening(OK);
+    for (let at = SUNDAY; at < MONDAY; at += 3_600) polled("always", at, OK);
+    polled("always", MONDAY - 3, OK);
+    polled("office", MONDAY + 2, TIMEOUT);
+    polled("always", MONDAY + 12, TIMEOUT);
+    expect(ours).toEqual([`office ${MONDAY + 2}`, `always ${MONDAY + 12}`]);
+  });
+
+  test("its next slot is waited for in office hours, and not at night", () => {
+    untilFridayEvening(OK);
+    polled("office", MONDAY + 2, OK);
+    polled("always", MONDAY + 10, TIMEOUT);
+    network.settle((MONDAY + 41) * 1_000);
+    expect(theirs).not.toContain(`always ${MONDAY + 10}`);
+    network.settle((MONDAY + 46) * 1_000);
+    expect(theirs).toContain(`always ${MONDAY + 10}`);
   });
 });
 

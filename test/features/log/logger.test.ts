@@ -1,9 +1,8 @@
-import { pollLogsOf } from "../../../src/app/features/recording.ts";
+import { pollLogsOf } from "../../../src/app/features/shown.ts";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
-import { LOG_BYTES_A_MINUTE } from "../../../src/kernel/exchange/bounds.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
-import { createLogger, LogRecorder } from "../../../src/features/log/logger.ts";
+import { createLogger, LogRecorder, LOG_BYTES_A_MINUTE } from "../../../src/features/log/logger.ts";
 import type { LogLevel } from "../../../src/features/log/config.ts";
 import type { Log } from "../../../src/kernel/text/log.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/kernel/poll/ports.ts";
@@ -303,6 +302,16 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
   ]);
   expect(linesOf(pauseOf(999_999_999_000))).toEqual([
     'warn upstream requested a pause longer than max_pause, capped {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":999999999,"cap":"1h"}',
+  ]);
+});
+
+test("a refusal without a wait tells for whose limit it was taken, and why", () => {
+  expect(
+    linesOf((recorder) =>
+      recorder.record({ kind: "refused", budgets: ["gpt"], because: "the fewest upstreams draw on it" }),
+    ),
+  ).toEqual([
+    'info upstream refused a poll for a limit {"upstream":"email","budget":"gpt","because":"the fewest upstreams draw on it"}',
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { pageUrlOf } from "../../../src/app/features/page-url.ts";
 import { expect, test } from "vitest";
 import { notify } from "../../../src/features/notify/command.ts";
 import { check } from "../../../src/commands/check.ts";
@@ -21,6 +22,7 @@ async function printed(
     environment: Record<string, string>;
     out: (text: string) => void;
     err: (text: string) => void;
+    userAgent: string;
   }) => Promise<number>,
   more: object = {},
 ): Promise<Printed> {
@@ -37,6 +39,7 @@ async function printed(
     environment,
     out: (text: string) => void (out += text),
     err: (text: string) => void (err += text),
+    userAgent: "pacewatch-test",
   };
   return { code: await run(io), out, err };
 }
@@ -52,7 +55,7 @@ test("a sample is sent to all receivers or to one, with its end, and what came b
     CHAT_URL: `${receiving.url}/chat`,
   };
   const all = await printed(RECEIVERS, environment, (io) =>
-    notify({ ...io, name: undefined, isDry: false, wallNowMs }),
+    notify({ ...io, name: undefined, isDry: false, wallNowMs, pageUrlOf }),
   );
   expect(all).toEqual({
     code: 1,
@@ -66,7 +69,7 @@ test("a sample is sent to all receivers or to one, with its end, and what came b
     err: "",
   });
   const one = await printed(RECEIVERS, environment, (io) =>
-    notify({ ...io, name: "hook", isDry: false, wallNowMs }),
+    notify({ ...io, name: "hook", isDry: false, wallNowMs, pageUrlOf }),
   );
   expect(one.code).toBe(0);
   expect(receiving.received.map(({ path }) => path)).toEqual(
@@ -76,7 +79,7 @@ test("a sample is sent to all receivers or to one, with its end, and what came b
 
 test("a dry run needs no secret, shows none and sends nothing", async () => {
   const dry = await printed(RECEIVERS, {}, (io) =>
-    notify({ ...io, name: undefined, isDry: true, wallNowMs }),
+    notify({ ...io, name: undefined, isDry: true, wallNowMs, pageUrlOf }),
   );
   expect(dry).toMatchObject({ code: 0, err: "" });
   expect(dry.out).toContain("hook: POST <url>\n");
@@ -97,7 +100,7 @@ test.each([
   const dry = await printed(
     RECEIVERS,
     {},
-    (io) => notify({ ...io, name: "hook", isDry: true, wallNowMs }),
+    (io) => notify({ ...io, name: "hook", isDry: true, wallNowMs, pageUrlOf }),
     config,
   );
   expect(dry).toMatchObject({ code: 0, err: "" });
@@ -105,10 +108,14 @@ test.each([
 });
 
 test("without receivers, or without the one that is named, nothing is sent", async () => {
-  const none = await printed([], {}, (io) => notify({ ...io, name: undefined, isDry: true, wallNowMs }));
+  const none = await printed([], {}, (io) =>
+    notify({ ...io, name: undefined, isDry: true, wallNowMs, pageUrlOf }),
+  );
   expect(none).toEqual({ code: 1, out: "", err: "the config has no notify\n" });
-  const other = await printed(RECEIVERS, {}, (io) => notify({ ...io, name: "ops", isDry: true, wallNowMs }));
-  expect(other).toEqual({ code: 1, out: "", err: 'notify has no receiver "ops"\n' });
+  const other = await printed(RECEIVERS, {}, (io) =>
+    notify({ ...io, name: "ops", isDry: true, wallNowMs, pageUrlOf }),
+  );
+  expect(other).toEqual({ code: 1, out: "", err: 'notify has no receiver "ops": there are hook, chat\n' });
 });
 
 test("check names receivers that never can be told, and what it costs that nobody remembers", async () => {

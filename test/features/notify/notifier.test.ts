@@ -43,6 +43,32 @@ test("what is over before it could be told is told in one message", async () => 
   expect(text).toMatch(/ \d+ polls?: /);
 });
 
+test("whose fault it was is told of the whole incident, also of one that was told with others", async () => {
+  const world = new NotifyWorld([sampleReceiver()], ["email", "ai"]);
+  world.start();
+  await world.clock.advance(60_000);
+  world.fall("email", "down", "server_error");
+  world.fall("ai");
+  world.fails("ai", { polls: 8, reasons: { timeout: 3, invalid_body: 5 } });
+  await world.clock.advance(60_000);
+  expect(world.told()).toEqual(["down email ai"]);
+  world.rise("email");
+  await world.clock.advance(60_000);
+  expect(world.heard[1]?.message.lines[1]).toBe("2 polls: server error. It was them.");
+  world.rise("ai");
+  await world.clock.advance(60_000);
+  expect(world.heard[2]?.message).toMatchObject({ event: "up", side: "them" });
+  expect(world.heard[2]?.message.lines[1]).toBe("8 polls: 5 not valid JSON, 3 timed out. It was them.");
+
+  world.fall("ai");
+  world.fails("ai", { answeredBy: "email" });
+  await world.clock.advance(60_000);
+  world.rise("ai");
+  await world.clock.advance(60_000);
+  expect(world.heard.at(-1)?.message.lines[1]).toBe("2 polls: timed out. It was them.");
+  await world.stop();
+});
+
 test("200 upstreams that fall within 30 s are one message: ten names, and how many of how many are down", async () => {
   const world = await started(undefined, [...names(200), "email"]);
   for (const name of names(200)) {
@@ -246,13 +272,13 @@ test("an incident that goes on after nobody watched it ends under the id that it
 
 test("what ended is named by what it was: Pacewatch's own, a key and an outage are no one message", async () => {
   const world = await started([sampleReceiver({ kind: "slack" })], ["ads", "email", "push", "sms"]);
-  world.conditions = [{ kind: "config_refused", says: "The config before it runs on. A fault." }];
+  world.firing = [{ kind: "config_refused", says: "The config before it runs on. A fault." }];
   world.fall("email");
   world.fall("sms");
   world.fall("ads", "unauthorized", "unauthorized");
   world.fall("push", "unauthorized", "unauthorized");
   await world.clock.advance(MINUTE_MS);
-  world.conditions = [];
+  world.firing = [];
   for (const name of ["email", "sms", "ads", "push"]) world.rise(name);
   await world.clock.advance(MINUTE_MS);
   const ups = world.heard.flatMap(({ message }) => (message.event === "up" ? [message] : []));
@@ -299,11 +325,36 @@ test("an incident that nobody watched the end of is over when the upstream answe
   world.answers("sms");
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email sms", "up sms"]);
+  expect(world.heard.at(-1)?.message.title).toBe("sms is up again");
+  expect(world.heard.at(-1)?.message.lines.join(" ")).toContain("nobody saw when it ended");
   world.rise("email");
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email sms", "up sms", "up email"]);
   expect(new Set(world.heard.map(({ message }) => message.incident)).size).toBe(1);
 });
+
+test.each(["throttled", "unauthorized", "unknown"] as const)(
+  "what nobody saw the end of is not told as up again where its upstream is %s",
+  async (state) => {
+    const world = await started(undefined, ["email", "sms"]);
+    world.fall("email");
+    world.fall("sms", "unauthorized", "auth");
+    await world.clock.advance(MINUTE_MS);
+    await world.stop();
+    world.wasUnwatched("email");
+    world.wasUnwatched("sms");
+    await world.clock.advance(9 * HOUR_MS);
+    world.start();
+    world.fall("email", state === "unknown" ? "throttled" : state, "rate");
+    world.fall("sms", "throttled", "rate");
+    if (state === "unknown") world.wasUnwatched("email");
+    await world.clock.advance(MINUTE_MS);
+    const titles = world.heard.map(({ message }) => message.title);
+    expect(titles).toContain("email is no longer known to be down");
+    expect(titles).toContain("sms is no longer known to reject our key");
+    expect(titles.join()).not.toContain("again");
+  },
+);
 
 test("a receiver that is new is told what is wrong now, and nothing of what is over", async () => {
   const world = await started(undefined, ["email", "sms"]);
@@ -355,6 +406,26 @@ test("throttling is told after five minutes, and what becomes worse is told agai
   expect(world.heard.map(({ message }) => message.incident)).toEqual([id, id]);
 });
 
+test("of one that nobody has looked at nothing is told or repeated, until its state is known", async () => {
+  const world = await started([
+    sampleReceiver({ remindMs: 4 * HOUR_MS }),
+    sampleReceiver({ name: "manager", kind: "alertmanager" }),
+    sampleReceiver({ name: "late", afterMs: 30 * MINUTE_MS }),
+  ]);
+  world.fall("email");
+  await world.clock.advance(10 * MINUTE_MS);
+  world.becomes("email", "unknown");
+  const repeated = world.told("manager").length;
+  expect(repeated).toBeGreaterThan(8);
+  await world.clock.advance(20 * HOUR_MS);
+  expect([world.told(), world.told("late")]).toEqual([["down email"], []]);
+  expect(world.told("manager")).toHaveLength(repeated);
+  world.becomes("email", "down");
+  await world.clock.advance(MINUTE_MS);
+  expect([world.told(), world.told("late")]).toEqual([["down email", "still down email"], ["down email"]]);
+  expect(world.told("manager").length).toBeGreaterThan(repeated);
+});
+
 test("a reminder comes as often as asked for, until it is up", async () => {
   const world = await started([sampleReceiver({ remindMs: 4 * HOUR_MS })]);
   world.fall("email");
@@ -376,7 +447,7 @@ test("a receiver hears only of what it asked for", async () => {
   );
   world.fall("email");
   world.fall("ads", "unauthorized", "unauthorized");
-  world.conditions = [{ kind: "config_refused", says: "" }];
+  world.firing = [{ kind: "config_refused", says: "" }];
   await world.clock.advance(MINUTE_MS);
   expect(world.told("growth")).toEqual(["unauthorized ads"]);
   expect(world.told("email")).toEqual(["down email"]);
@@ -457,11 +528,11 @@ test("an upstream that flaps for hours, and throttles us for moments between, is
 
 test("that we were offline is one message when we are back, and none for each upstream", async () => {
   const world = await started(undefined, names(20));
-  world.conditions = [{ kind: "offline", says: "20 upstreams could not be reached." }];
+  world.firing = [{ kind: "offline", says: "20 upstreams could not be reached." }];
   for (const name of names(20)) world.fall(name, "down", "offline");
   await world.clock.advance(10 * MINUTE_MS);
   expect(world.told()).toEqual([]);
-  world.conditions = [];
+  world.firing = [];
   for (const name of names(20)) world.rise(name);
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["offline pacewatch"]);
@@ -486,18 +557,18 @@ test("a credit that hovers around the bound is told once, also over a restart", 
     of: "balance",
     says: "Empty on Tuesday.",
   } as const;
-  world.conditions = [ending];
+  world.firing = [ending];
   await world.clock.advance(MINUTE_MS);
-  world.conditions = [{ ...ending, isNear: true }];
+  world.firing = [{ ...ending, isNear: true }];
   await world.clock.advance(MINUTE_MS);
   await world.stop();
   world.start();
-  world.conditions = [ending];
+  world.firing = [ending];
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending email"]);
-  world.conditions = [];
+  world.firing = [];
   await world.clock.advance(11 * MINUTE_MS);
-  world.conditions = [{ ...ending, isNear: true }];
+  world.firing = [{ ...ending, isNear: true }];
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending email", "up email"]);
 });
@@ -506,11 +577,11 @@ test("a quota that would be empty now before its refill and now after it is told
   const world = await started();
   for (let minute = 0; minute < 60; minute += 1) {
     const says = `Budget ai, daily: empty in ${minute} minutes.`;
-    world.conditions = minute % 7 < 3 ? [{ kind: "credit_ending", of: "ai/1d", says }] : [];
+    world.firing = minute % 7 < 3 ? [{ kind: "credit_ending", of: "ai/1d", says }] : [];
     await world.clock.advance(MINUTE_MS);
   }
   expect(world.told()).toEqual(["credit_ending pacewatch"]);
-  world.conditions = [];
+  world.firing = [];
   await world.clock.advance(11 * MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending pacewatch", "up pacewatch"]);
   expect(world.heard.at(-1)?.message.lines.join(" ")).toContain("It lasted 58 min");
@@ -519,27 +590,53 @@ test("a quota that would be empty now before its refill and now after it is told
 test("a credit that is ending for less than `after` is not told", async () => {
   const world = await started([sampleReceiver({ afterMs: 2 * MINUTE_MS })]);
   const ending = { kind: "credit_ending", of: "ai/1d", says: "Budget ai, daily: empty soon." } as const;
-  world.conditions = [ending];
+  world.firing = [ending];
   await world.clock.advance(MINUTE_MS);
-  world.conditions = [];
+  world.firing = [];
   await world.clock.advance(30 * MINUTE_MS);
   expect(world.told()).toEqual([]);
-  world.conditions = [ending];
+  world.firing = [ending];
   await world.clock.advance(3 * MINUTE_MS);
   expect(world.told()).toEqual(["credit_ending pacewatch"]);
 });
 
 test("the announced end of an API is told once, whatever process sees it", async () => {
   const world = await started();
-  world.conditions = [{ kind: "api_ending", upstream: "email", of: "1800000000000", says: "It ends." }];
+  world.firing = [{ kind: "api_ending", upstream: "email", of: "1800000000000", says: "It ends." }];
   await world.clock.advance(MINUTE_MS);
   await world.stop();
-  world.conditions = [];
+  world.firing = [];
   world.start();
   await world.clock.advance(MINUTE_MS);
-  world.conditions = [{ kind: "api_ending", upstream: "email", of: "1800000000000", says: "It ends." }];
+  world.firing = [{ kind: "api_ending", upstream: "email", of: "1800000000000", says: "It ends." }];
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["api_ending email"]);
+});
+
+test("a receiver that was away for days is told how it really ended, also after a restart", async () => {
+  const world = await started();
+  const id = world.fall("email");
+  await world.clock.advance(2 * MINUTE_MS);
+  world.take = () => ({
+    hears: false,
+    answers: { kind: "failed", detail: "", waitMs: undefined },
+    afterMs: 1,
+  });
+  world.rise("email");
+  for (let short = 0; short < 20; short += 1) {
+    world.fall("email");
+    await world.clock.advance(20 * MINUTE_MS);
+    world.rise("email");
+    await world.clock.advance(20 * MINUTE_MS);
+  }
+  await world.clock.advance(30 * HOUR_MS);
+  await world.stop();
+  await world.clock.advance(30 * HOUR_MS);
+  world.start();
+  world.take = () => TAKEN;
+  await world.clock.advance(HOUR_MS);
+  expect(idsTold(world)).toEqual([`down ${id}: email is down`, `up ${id}: email is up again`]);
+  expect(world.heard[1]?.message.lines.join(" ")).toContain("It lasted 2 min:");
 });
 
 test("an upstream that leaves the config while it is down is no longer watched", async () => {
@@ -623,7 +720,23 @@ test("what a receiver refuses is told once and never again", async () => {
   await world.clock.advance(HOUR_MS);
   expect(world.heard).toHaveLength(1);
   expect(world.snapshots[0]?.counts).toEqual({ delivered: 0, failed: 0, refused: 1 });
-  expect(world.snapshots[0]?.oldestDueMs).toBeUndefined();
+  expect(world.snapshots[0]?.sendMs).toBeUndefined();
+});
+
+test("a message that waits for its group is not late, and one that a receiver does not take is", async () => {
+  const groupWaitMs = 15 * MINUTE_MS;
+  const world = await started([sampleReceiver({ groupWaitMs })]);
+  const lateMs = (): number => world.clock.wallNow() - (world.snapshots[0]?.sendMs ?? Infinity);
+  world.take = () => ({
+    hears: false,
+    answers: { kind: "failed", detail: "", waitMs: undefined },
+    afterMs: 100,
+  });
+  world.fall("email");
+  await world.clock.advance(groupWaitMs - MINUTE_MS);
+  expect(lateMs()).toBeLessThan(0);
+  await world.clock.advance(10 * MINUTE_MS);
+  expect(lateMs()).toBeGreaterThan(8 * MINUTE_MS);
 });
 
 test.each([10 * SECOND_MS, HOUR_MS])(

@@ -17,7 +17,8 @@ function partsWith(environment: Record<string, string>, changes: Partial<Sending
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const names = new NameResolver({ clock: systemClock });
   const denyAddresses = undefined;
-  return { clock: systemClock, environment, keys: new KnownKeys([]), names, log, denyAddresses, ...changes };
+  const own = { clock: systemClock, userAgent: "pacewatch/test", keys: new KnownKeys([]), names, log };
+  return { ...own, environment, denyAddresses, ...changes };
 }
 
 const NEEDS_KEY: ReadonlySet<ReceiverKind> = new Set(["telegram", "pagerduty"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Alert, NO_INCIDENT } from "../../../src/features/notify/plan/alert.ts";
-import type { Scene } from "../../../src/features/notify/plan/plan.ts";
+import type { Outlook } from "../../../src/features/notify/plan/outlook.ts";
 import type { Notified } from "../../../src/features/notify/plan/transitions.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { Outbox } from "../../../src/features/notify/outbox.ts";
@@ -27,14 +27,13 @@ test("what is grouped waits until the last millisecond of its group has passed; 
     onFree: () => (isFree = true),
   });
   const startedAtMs = clock.wallNow();
-  const failed = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+  const failed = { kind: "down", startedAtMs, knownAtMs: startedAtMs } as const;
   const alert = { ...NO_INCIDENT, ...failed, id: "email/1", subject: "email", upstream: "email" };
   const look = (): number =>
     outbox.look({
-      scene: {
-        alerts: [alert],
-        upstream: () => ({ labels: {}, state: "down", isUnsure: false }),
-      },
+      nowMs: clock.wallNow(),
+      alerts: [alert],
+      upstream: () => ({ labels: {}, state: "down", isUnsure: false }),
       of: 1,
       words: () => undefined,
       pageUrl: undefined,
@@ -59,12 +58,10 @@ function longOutage(clock: VirtualClock): { readonly alert: Alert; readonly told
     id: "email/1",
     endedAtMs,
     knownAtMs: endedAtMs,
-    reason: "timeout",
-    polls: 9,
     says: "",
   };
   const told = { ...of, receiver: "ops", alert: "email/1", state: "notified", atMs: startedAtMs } as const;
-  return { alert, told: { ...told, thread: "email/1", side: "them" } };
+  return { alert, told: { ...told, thread: "email/1" } };
 }
 
 test("an outage of days whose end a receiver does not ask for is not told anew once it is over", async () => {
@@ -82,10 +79,16 @@ test("an outage of days whose end a receiver does not ask for is not told anew o
     keep: mute,
     onFree: mute,
   });
-  const upstream = (): object => ({ labels: {}, state: "up", isUnsure: false });
-  const scene = { alerts: [alert], upstream } as Scene;
+  const upstream: Outlook["upstream"] = () => ({ labels: {}, state: "up", isUnsure: false });
   for (let look = 0; look < 3; look += 1) {
-    outbox.look({ scene, of: 1, words: () => undefined, pageUrl: undefined });
+    outbox.look({
+      nowMs: clock.wallNow(),
+      alerts: [alert],
+      upstream,
+      of: 1,
+      words: () => undefined,
+      pageUrl: undefined,
+    });
     outbox.forget();
     await clock.advance(MINUTE_MS);
   }

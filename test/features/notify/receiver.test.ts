@@ -7,6 +7,7 @@ import { send } from "../../../src/features/notify/notify.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
 import { Receiving } from "../../support/notify/receiving.ts";
 import { NotifyWorld } from "../../support/notify/world.ts";
+import { worlds } from "../../support/many.ts";
 
 type Taken = {
   readonly event: string;
@@ -44,6 +45,7 @@ test("whatever happens, a receiver that is told of an outage is told of its end,
     environment: { OPS_URL: `http://${hostname}:${port}/` },
     keys: new KnownKeys([]),
     names: new NameResolver({ clock: systemClock }),
+    userAgent: "pacewatch/test",
     log: { debug: mute, info: mute, warn: mute, error: mute },
     denyAddresses: undefined,
   };
@@ -104,5 +106,9 @@ test("whatever happens, a receiver that is told of an outage is told of its end,
     const isEach = taken.every(({ event }) => event !== "flapping");
     expect(isEach ? ends : outages.size, "each outage has its end").toBe(outages.size);
   };
-  await fc.assert(fc.asyncProperty(steps, lived), { numRuns: 12, seed: 20_261_128, endOnFailure: true });
+  await fc.assert(fc.asyncProperty(steps, lived), {
+    numRuns: worlds(6),
+    seed: 20_261_128,
+    endOnFailure: true,
+  });
 });

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/kernel/exchange/reasons.ts";
 import {
+  type Column,
   type Columns,
   columnsOfPolls,
   LAST_HOUR,
   type Range,
   RANGES,
 } from "../../../src/features/history/timeline.ts";
-import { gauge } from "../../../src/features/page/budget-card.ts";
+import { gauge } from "../../../src/http/markup/gauge.ts";
 import { type Drawn, latencyLegend, plot, times } from "../../../src/features/page/plot.ts";
 import { plotLegend, shapesOf } from "../../../src/features/page/plot-kinds.ts";
 import { phaseBar } from "../../../src/features/page/plot-phases.ts";
@@ -27,7 +28,7 @@ function rangeNamed(name: string): Range {
 }
 
 /** One poll for each letter, a minute apart, the last of them now. */
-function seenAs(letters: string, durationMs = 100): Columns {
+function seenAs(letters: string, durationMs = 100, watchedMs = MINUTE_MS): Columns {
   const outcomes: Record<string, Outcome> = {
     o: "ok",
     f: "failed",
@@ -38,13 +39,13 @@ function seenAs(letters: string, durationMs = 100): Columns {
   const polls = letters.split("").flatMap((letter, index) => {
     const outcome = outcomes[letter];
     const endedAtMs = NOW_MS - (letters.length - 1 - index) * MINUTE_MS;
-    return outcome === undefined ? [] : [{ endedAtMs, outcome, durationMs, watchedMs: MINUTE_MS }];
+    return outcome === undefined ? [] : [{ endedAtMs, outcome, durationMs, watchedMs }];
   });
   return { columnMs: MINUTE_MS, columns: columnsOfPolls(polls, MINUTE_MS), areQuantiles: true };
 }
 
 function drawnWith(seen: Columns, changes: Partial<Drawn> = {}): Drawn {
-  return { ...sampleUpstreamStatus(), usualGapMs: 15_000, seen, incidents: [], ...changes };
+  return { ...sampleUpstreamStatus(), seen, incidents: [], ...changes };
 }
 
 async function plotOf(seen: Columns, changes: Partial<Drawn> = {}, range = LAST_HOUR): Promise<string> {
@@ -115,13 +116,33 @@ describe("a plot over time", () => {
   });
 
   test("does not hatch the time between two polls that are seldom, and draws their line through it", async () => {
-    const seldom = await plotOf(seenAs("o----".repeat(12)), { usualGapMs: 5 * MINUTE_MS });
+    const seldom = await plotOf(seenAs("o----".repeat(12), 100, 5 * MINUTE_MS));
     expect(boxesOf(seldom, "unwatched")).toEqual([]);
     expect(pathOf(seldom, "curve").match(/M/g)).toHaveLength(1);
-    const missed = await plotOf(seenAs(`o----${"-".repeat(15)}${"o----".repeat(8)}`), {
-      usualGapMs: 5 * MINUTE_MS,
-    });
+    const missed = await plotOf(seenAs(`o----${"-".repeat(15)}${"o----".repeat(8)}`, 100, 5 * MINUTE_MS));
     expect(boxesOf(missed, "unwatched")).toHaveLength(1);
+  });
+
+  test("hatches what was not watched by the schedule of then, whatever it is now", async () => {
+    // Every 5 s, with a quarter of an hour in which nobody looked; since a reload every 10 min, so nothing is missing.
+    const often = (index: number): Column => ({
+      index: Math.floor(NOW_MS / MINUTE_MS) - index,
+      counts: { ok: 12, failed: 0, throttled: 0, rejected: 0, ours: 0 },
+      watchedMs: MINUTE_MS,
+      failedMs: 0,
+      latency: { middleMs: 100, highMs: 100, longestMs: 100 },
+    });
+    const seldom = (index: number): Column => ({
+      ...often(index),
+      counts: { ...often(index).counts, ok: 1 },
+      watchedMs: 10 * MINUTE_MS,
+    });
+    const minutes = (fromAgo: number, toAgo: number): readonly number[] =>
+      Array.from({ length: fromAgo - toAgo }, (_, place) => fromAgo - place);
+    const columns = [...minutes(59, 44), ...minutes(29, 20)].map(often).concat([11, 1].map(seldom));
+    const markup = await plotOf({ columnMs: MINUTE_MS, columns, areQuantiles: true });
+    expect(boxesOf(markup, "unwatched")).toEqual([[25, 25]]);
+    expect(pathOf(markup, "curve").match(/M/g)).toHaveLength(2);
   });
 
   test("claims nothing where there was no poll", async () => {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Status } from "../../../src/features/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import type { Markup } from "../../../src/features/page/markup.ts";
+import type { Markup } from "../../../src/http/markup/markup.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
 
 export const HOSTILE: string = `"><script>alert('x')</script><img src=x onerror=alert(1)>&amp;\u0000\u001b[31m\u202e`;

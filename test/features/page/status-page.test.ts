@@ -191,6 +191,22 @@ describe("the status page", () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
+  test("what had no slot yet, as with office hours on a weekend, needs no attention", async () => {
+    const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
+    const health = { state: "unknown", sinceMs: 0, up: undefined } as const;
+    const undue = sampleUpstreamStatus({ name: "office", health, counts, lastPolls: [] });
+    const late = sampleUpstreamStatus({
+      name: "late",
+      health,
+      counts: { ...counts, waiting: 1 },
+      lastPolls: [],
+    });
+    const text = await textOfPage({ upstreams: [undue, late, sampleUpstreamStatus({ name: "well" })] });
+    expect(text).toMatch(/Needs attention late .*Healthy well .*Not polled yet office Unknown/);
+    const spent = await textOfPage({ upstreams: [{ ...undue, creditEndsAtMs: 0 }] });
+    expect(spent).toMatch(/Needs attention office Unknown/);
+  });
+
   const both = [
     sampleUpstreamStatus(),
     sampleUpstreamStatus({ name: "email", url: "https://email.example/" }),
@@ -346,7 +362,7 @@ describe("the status page", () => {
       stateStoreUp: false,
       lastReload: { successful: false, lastSuccessAtMs: 40_000, fault: "pacewatch.yaml:3:1: a fault" },
     });
-    expect(text).toMatch(/config is invalid.* 00:00:40 UTC.*: pacewatch\.yaml:3:1: a fault\./);
+    expect(text).toMatch(/config was refused.* 00:00:40 UTC.*: pacewatch\.yaml:3:1: a fault\./);
     expect(text).toContain("state file cannot be written");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");
     const lost = await textOfPage({ stateLostAtMs: 1_790_000_000_000 });
@@ -393,9 +409,7 @@ describe("the status page", () => {
       name: "email",
       share: 0.2,
       rates: [{ label: "1m", limit: 60, cap: 9, leases: 1 }],
-      advertised: undefined,
       pausedUntilMs: 0,
-      quota: undefined,
     };
     const text = await textOfPage({ budgets: [budget] });
     expect(text).toMatch(/our share 20 %, lowered from 12\b[^.]*the upstream/);

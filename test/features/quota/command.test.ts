@@ -1,3 +1,4 @@
+import { rewriteNotes } from "../../../src/features/state/rewriting.ts";
 import { quotasKept } from "../../support/kept-quotas.ts";
 import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
@@ -42,6 +43,7 @@ async function typed(
     configPath: folder.path,
     environment: {},
     wallNowMs: Date.now(),
+    rewrite: rewriteNotes,
     out: (text) => void (out += text),
     err: (text) => void (err += text),
   });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { adviceIn } from "../../../src/features/hints/advice-in.ts";
+import { readAnswerHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import type { PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import { readQuotas, type SeenQuota } from "../../../src/features/quota/reader.ts";
 
@@ -13,7 +13,7 @@ function read(
 ): readonly SeenQuota[] | undefined {
   const lines = Object.entries(headers);
   return readQuotas(
-    adviceIn({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS, String).advice.families,
+    readAnswerHints({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS, String).hints.families,
     outcome,
   );
 }

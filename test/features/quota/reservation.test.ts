@@ -6,8 +6,9 @@ import { charge, TestLedger } from "../../support/test-ledger.ts";
 import { type QuotaKey, quotaNotes, type QuotaRow, quotasIn } from "../../../src/features/quota/quota.ts";
 import { type BudgetRecord, HELD } from "../../../src/features/hints/record.ts";
 import { sampleBudget, sampleConfig } from "../../support/kernel-samples.ts";
-import { sampleAdvice } from "../../support/samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
+import { worlds } from "../../support/many.ts";
 
 const HOUR_MS = 3_600_000;
 const API = { budget: "api", of: "requests" } as const;
@@ -252,7 +253,30 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     clock.stall(20 * HOUR_MS);
     expect(start().ledger.quotas.of("api", "requests").used).toBe(1);
     clock.stall(100 * HOUR_MS);
-    expect(start().ledger.quotas.of("api", "requests").used).toBe(0);
+    const last = start();
+    expect(last.ledger.quotas.of("api", "requests").used).toBe(1);
+    passHours(last, clock, 1);
+    expect(last.ledger.quotas.of("api", "requests").used).toBe(0);
+  });
+
+  test("is not sent again where the clock is ahead at the start, and is set right later", async () => {
+    const { disk, clock, start } = scene(1);
+    clock.stepWall(1_000 * HOUR_MS);
+    (await start().granted()).settle("answered");
+    clock.stepWall(960 * HOUR_MS);
+    const { ledger } = new Process(disk, clock, 1);
+    const isSpent = (): boolean => ledger.isQuotaSpent(["api"]);
+    expect(isSpent()).toBe(true);
+    clock.stall(120_000);
+    clock.stepWall(-960 * HOUR_MS);
+    for (let passed = 0; passed < 12; passed += 1) {
+      expect(isSpent()).toBe(true);
+      clock.stall(HOUR_MS / 6);
+    }
+    // The clock was right: the request leaves the quota when it should.
+    expect(ledger.quotas.calendar.now()).toBe(clock.wallNow());
+    clock.stall(100 * HOUR_MS);
+    expect(isSpent()).toBe(false);
   });
 
   test("counts what was sent before the time was known, and forgets what an earlier process sent", async () => {
@@ -362,7 +386,7 @@ test("a refusal pauses whoever asks through the file, and its end is told to who
   const { ledger } = start();
   const heard: string[] = [];
   ledger.onChange((budget) => heard.push(budget));
-  ledger.hints.heard(["api"], sampleAdvice({ throttled: true }));
+  ledger.hints.heard(["api"], sampleAnswerHints({ throttled: true }));
   expect(ledger.hints.pausedUntilMs(["api"])).toBe(clock.now() + 60_000);
   ledger.hints.resume("api");
   expect(ledger.hints.pausedUntilMs(["api"])).toBeLessThanOrEqual(clock.now());
@@ -461,7 +485,7 @@ test("whenever it is killed, none that was sent is missing, and too many are onl
       }
     },
   );
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: worlds(100) });
 });
 
 type Spending =
@@ -589,5 +613,35 @@ test("however often it is killed and reloaded, and whatever its home answers, no
       expect(inPeriod.length).toBeLessThanOrEqual(QUOTA);
     }
   });
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: worlds(100) });
+});
+
+test("however many budgets come and go, a count is known as long as its quota would need it", () => {
+  const clock = new VirtualClock({ nowMs: 7 * HOUR_MS, wallMs: 7 * HOUR_MS });
+  const quota = { most: 10, perMs: 100 * HOUR_MS, onExhaust: "stop" } as const;
+  const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
+  const configOf = (...names: readonly string[]): ReturnType<typeof sampleConfig> =>
+    sampleConfig({
+      budgets: names.map((name) => sampleBudget({ name, share: 1, rates, ...(name === "api" && { quota }) })),
+      upstreams: [],
+    });
+  const ledger = new TestLedger(configOf("api", "free"), clock);
+  clock.stall(120_000);
+  for (const name of ["api", "free"]) {
+    const decision = ledger.take([name]);
+    if (decision.kind === "granted") decision.lease.settle("answered");
+  }
+  expect(ledger.quotas.of("free", "requests").buckets.size).toBe(1);
+  const reload = (names: readonly string[]): void => {
+    for (const name of names) ledger.quotas.of(name, "requests");
+    ledger.change(configOf(...names));
+  };
+  const comeAndGo = (): void => {
+    for (let count = 0; count < 1_100; count += 1) reload([`generated-${count}`]);
+  };
+  clock.stall(2 * HOUR_MS);
+  comeAndGo();
+  expect(ledger.quotas.of("free", "requests").buckets.size).toBe(0);
+  reload(["api"]);
+  expect(ledger.quotas.of("api", "requests").used).toBe(1);
 });

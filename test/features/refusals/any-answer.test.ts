@@ -3,7 +3,8 @@ import { expect, test, vi } from "vitest";
 import { LONGEST_WAIT_MS } from "../../../src/features/hints/fields/time-in.ts";
 import type { Exchange, Headers } from "../../../src/kernel/exchange/exchange.ts";
 import { judgeExchange } from "../../support/judged.ts";
-import { adviseOn } from "../../support/advise.ts";
+import { answerHintsOn } from "../../support/answer-hints.ts";
+import { CODE_POINT } from "../../support/code-point.ts";
 
 const SEED = 20_261_122;
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
@@ -47,7 +48,7 @@ const PHRASES = fc.constantFrom(
 );
 const TEXT = fc.oneof(
   fc.array(PHRASES, { maxLength: 40 }).map((parts) => parts.join(" ")),
-  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.string({ unit: CODE_POINT, maxLength: 200 }),
 );
 const KEY = fc.constantFrom(
   "code",
@@ -121,7 +122,7 @@ test("whatever is answered, it is judged: one sentence without a piece of it, an
       expect(detail.length).toBeLessThan(200);
       expect(detail).not.toMatch(/\p{Cc}|\u2028|\u2029/u);
       expect(status === 429 || status === 402 ? outcome.kind : "failed").not.toBe("ok");
-      const { pause, malformed } = adviseOn(status, headers, NOW_MS, body);
+      const { pause, malformed } = answerHintsOn(status, headers, NOW_MS, body);
       expect(pause?.forMs ?? 0).toBeGreaterThanOrEqual(0);
       expect(pause?.forMs ?? 0).toBeLessThanOrEqual(LONGEST_WAIT_MS);
       expect(malformed).toBeLessThan(40);

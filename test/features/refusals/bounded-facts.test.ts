@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
-import { REFUSAL_CODES, REFUSAL_VALUES } from "../../../src/kernel/exchange/bounds.ts";
-import { factsOf } from "../../../src/features/refusals/facts.ts";
-import { factsOfAnswer } from "../../../src/features/refusals/recognise.ts";
+import { factsOf, REFUSAL_CODES, REFUSAL_VALUES } from "../../../src/features/refusals/facts.ts";
+import { factsOfAnswer } from "../../../src/features/refusals/classify.ts";
 
 /** An object of so many members, each of which tells when its value is looked at. */
 function watched(members: number, value: () => unknown, onLook: () => void): object {

@@ -6,7 +6,11 @@ import { load } from "../../../src/app/features/sections.ts";
 test.each<[Partial<ReportOptions>, string]>([
   [{ upstream: ["api", "nobody"] }, 'no upstream of the config is called "nobody"'],
   [{ format: "pdf" }, "--format must be one of "],
-  [{ state: [] }, 'the config has no "state.path", and --state names no file'],
+  [
+    { state: [] },
+    'nothing is kept: the config has no "state.path", such as state: { path: pacewatch.db }, and --state names no file',
+  ],
+  [{ state: ["gone.db"] }, 'the state file "gone.db" cannot be read: there is no such file'],
   [{ month: "2026-13" }, "2026-13"],
 ])("a report of %j is refused with what is wrong with it, and nothing is written", async (changes, why) => {
   await using directory = await ConfigDirectory.create();

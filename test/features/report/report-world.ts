@@ -1,14 +1,14 @@
 import { spentBy } from "../../../src/features/quota/cost.ts";
 import { StateBuffer } from "../../../src/features/state/buffer.ts";
 import { StateFile } from "../../../src/features/state/file.ts";
-import { StateRecorder } from "../../../src/features/state/recorder.ts";
+import { stateRecorder } from "../../../src/features/state/recorder.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
 import type { JsonBody } from "../../../src/kernel/exchange/json-body.ts";
 import { OK, outcomeOf, type PollOutcome } from "../../../src/kernel/exchange/outcome.ts";
 import { History } from "../../../src/features/history/history.ts";
 import { OwnNetwork } from "../../../src/features/history/own-network.ts";
 import { UpstreamRecord } from "../../../src/features/history/upstream-record.ts";
-import { costOf } from "../../../src/features/money/cost.ts";
+import { costOf } from "../../../src/features/quota/cost.ts";
 import { foldHealth, type Health, UNKNOWN_HEALTH } from "../../../src/kernel/poll/health.ts";
 import { DAY_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { samplePoll } from "../../support/kernel-samples.ts";
@@ -75,7 +75,7 @@ export function live(
     const { name } = upstream;
     network.watch(upstream, fromMs);
     const history = new History(name, fromMs, opened.restored.upstreams.get(name));
-    const receivers = [new StateRecorder(name, history, buffer, clock, spentBy)];
+    const receivers = [stateRecorder(name, history, buffer, clock, spentBy)];
     const record = new UpstreamRecord(history, receivers, (poll, judged) =>
       network.judge(name, poll, judged),
     );

@@ -3,6 +3,7 @@ import { HOW } from "../../../src/features/report/how.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
 import type { Sla } from "../../../src/features/report/config.ts";
 import {
+  NOTHING,
   type Report,
   type ReportedMonth,
   reportedOf,
@@ -10,6 +11,7 @@ import {
 } from "../../../src/features/report/report.ts";
 import { csvOf, jsonOf } from "../../../src/features/report/text-formats.ts";
 import { DAY_MS } from "../../../src/kernel/time/duration.ts";
+import { documentOf } from "../../../src/features/report/document.ts";
 import { reportPage } from "../../../src/features/report/page.ts";
 import { sampleUpstream } from "../../support/kernel-samples.ts";
 import { samplePollStatus } from "../../support/samples.ts";
@@ -33,6 +35,30 @@ const HOSTILE = [
   "x;=cmd|' /C calc'!A0;\"=1+1; @SUM(A1)",
   "\uff1d1+1",
 ];
+
+test("the days before the first poll and those to come are no rows: a first month is not a column of zeros", () => {
+  const nowMs = Date.parse("2026-10-30T12:00:00Z");
+  const period = periodOf({ firstDay: 20_727, lastDay: 20_727 + 30 }, "UTC", nowMs);
+  const polled = { ...NOTHING, polls: 4, throttled: 4 };
+  const days = [
+    ...Array<undefined>(27),
+    polled,
+    undefined,
+    { ...NOTHING, polls: 1, ok: 1, watchedMs: 15_000 },
+  ];
+  const kept = [{ days, costs: [], incidents: () => [] }];
+  const report = upstreamReport(reportedOf(sampleUpstream()), kept, period, nowMs);
+  const blocks = [...documentOf({ version: 1, atMs: nowMs, upstreams: [report] })].flatMap(
+    (part) => part.blocks,
+  );
+  const table = blocks.flatMap((block) =>
+    block.kind === "table" && block.title === "Day by day" ? block.rows : [],
+  );
+  expect(table.map(([day]) => day)).toEqual(["2026-10-28", "2026-10-29", "2026-10-30"]);
+  expect(JSON.stringify(blocks)).toContain(
+    "From 2026-10-01 00:00:00 UTC to 2026-11-01 00:00:00 UTC, so far until 2026-10-30 12:00:00 UTC: days of UTC",
+  );
+});
 
 function reportOf(said: string): Report {
   const period = periodOf({ firstDay: 20_727, lastDay: 20_727 + 30 }, "UTC", NOW_MS);
@@ -216,6 +242,24 @@ test("no availability stands beside a month that nobody watched", () => {
   );
 });
 
+test("of a month that was hardly watched no promise is called kept, and its availability says of how much", () => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const month = { ...MONTH, minutes: 40_068, watchedMinutes: 2, availability: 1, availabilityOfWatched: 1 };
+  const reported = (changes: Partial<ReportedMonth>): string => {
+    const upstreams = [{ ...only, sla: SLA, months: [{ ...month, ...changes }] }];
+    return text(reportPage({ version: 1, atMs: NOW_MS, upstreams })).replaceAll(/\s*([<>])\s*/g, "$1");
+  };
+  const early = reported({});
+  expect(early).not.toContain("<td>kept</td>");
+  expect(early).toContain("too little watched");
+  expect(early.match(/<td class="number early">100 % of 2 min<\/td>/g)).toHaveLength(2);
+  expect(reported({ watchedMinutes: 5_000 })).toContain("<td>kept</td>");
+  // What was bad breaks the promise, whatever nobody watched.
+  const bad = { badMinutes: 900, watchedMinutes: 1_000, availability: 0.97, isKept: false };
+  expect(reported(bad)).toContain("<td>missed</td>");
+});
+
 const SLA: Sla = {
   atLeast: 0.999995,
   unit: "minute",
@@ -248,4 +292,14 @@ test("a report says by its title on what it is: one upstream by its name, else h
   expect(titleOf([only])).toContain(`Report on ${only.upstream},`);
   expect(titleOf([only, only])).toContain("Report on 2 upstreams,");
   expect(titleOf([])).toContain("Report on 0 upstreams");
+});
+
+test("a report of a vantage says from where it was watched; another one says nothing of it", () => {
+  const alone = reportOf("x");
+  const report: Report = { ...alone, vantage: { name: "eu", of: 3 } };
+  const sentence = "Watched from eu, one of 3 places.";
+  expect(text(reportPage(report))).toContain(sentence);
+  expect(JSON.parse(text(jsonOf(report))).vantage).toEqual({ name: "eu", of: 3 });
+  expect(text(reportPage(alone))).not.toContain("Watched from");
+  expect(JSON.parse(text(jsonOf(alone)))).not.toHaveProperty("vantage");
 });

@@ -1,4 +1,4 @@
-import { FOLLOWERS } from "../../../src/app/features/recording.ts";
+import { FOLLOWERS } from "../../../src/app/features/shown.ts";
 import { opened } from "../../support/opened.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

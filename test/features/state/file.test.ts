@@ -19,7 +19,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { keptIn } from "../../../src/features/report/report-rows.ts";
 import { periodOf } from "../../../src/features/report/period.ts";
 import { reportedOf } from "../../../src/features/report/report.ts";
-import { samplePoll, sampleUpstream } from "../../support/kernel-samples.ts";
+import { samplePoll, sampleSchedule, sampleUpstream } from "../../support/kernel-samples.ts";
 import { sampleQuotaNote, sampleQuotaRow } from "../../support/samples.ts";
 import { StateFile } from "../../../src/features/state/file.ts";
 import { newestVersion } from "../../../src/features/state/schema.ts";
@@ -194,7 +194,7 @@ describe("after a restart", () => {
       await using bench = await StateBench.make();
       const store = await bench.open();
       const record = bench.recordOf(store);
-      record.history.longestGapMs = 60_000;
+      record.history.schedule = sampleSchedule(60_000);
       for (const id of ["fail-1", "fail-2", "fail-3"]) bench.poll(record, TIMEOUT, id);
       record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
       if (state === "unknown")
@@ -231,6 +231,7 @@ describe("after a restart", () => {
     await using bench = await StateBench.make();
     const store = await bench.open();
     const removed = bench.recordOf(store);
+    bench.poll(removed, TIMEOUT);
     removed.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
     await bench.clock.advance(5_000);
     bench.poll(removed, TIMEOUT);
@@ -249,7 +250,7 @@ describe("after a restart", () => {
     const record = bench.recordOf(store, "email", (poll, judged) =>
       judged(poll.id === "offline" ? { ...poll, outcome: outcomeOf("offline") } : poll),
     );
-    record.history.longestGapMs = 60_000;
+    record.history.schedule = sampleSchedule(60_000);
     bench.poll(record, TIMEOUT);
     record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
     await bench.clock.advance(9 * HOUR_MS);
@@ -308,7 +309,7 @@ describe("after a restart", () => {
       refusals: 3,
       refusedUntilMs: NOW_MS + 3_000,
       lowered: [lowered],
-      untold: { ...lowered, requests: 2.5 },
+      unadvertised: { ...lowered, requests: 2.5 },
       windows: [{ key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const }],
       upstreams: ["email"],
     };

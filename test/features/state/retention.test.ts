@@ -1,19 +1,17 @@
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { StateFile } from "../../../src/features/state/file.ts";
-import { retentionAt } from "../../../src/features/state/retention.ts";
+import { retentionAt, INCIDENTS_IN_FILE, POLLS_IN_FILE } from "../../../src/features/state/retention.ts";
 import { incidentRow, noteRow } from "../../../src/features/state/tables.ts";
-import {
-  FILE_BYTES_AN_UPSTREAM,
-  INCIDENTS_IN_FILE,
-  POLLS_IN_FILE,
-} from "../../../src/kernel/exchange/bounds.ts";
 import { EVIDENCE_POLLS } from "../../../src/features/history/incidents.ts";
 import { FAILURES_KEPT, pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/kernel/time/duration.ts";
 import { samplePoll } from "../../support/kernel-samples.ts";
 import { sampleQuotaNote } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
+
+/** All rows of one upstream, with a year of history. */
+const FILE_BYTES_AN_UPSTREAM = 5_000_000;
 
 test("polls are kept for a day, minutes for two days, hours for 400; availability of 30 days survives", async () => {
   await using bench = await StateBench.make();

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { usedUpWords } from "../../../src/features/quota/standing.ts";
 import { reasonSentence } from "../../../src/features/status/reason-sentence.ts";
 import type { UpstreamFacts } from "../../../src/features/status/status.ts";
 import { sampleBudgetStatus, samplePollStatus, sampleUpstreamStatus } from "../../support/samples.ts";
@@ -84,6 +85,9 @@ test("slow tells by how much", () => {
   expect(said({ ...state("degraded"), lastPolls: Array.from({ length: 20 }, () => slow(2_400)) })).toBe(
     "The last 20 polls took longer than 2 s, up to 2.4 s.",
   );
+  expect(said({ ...state("degraded"), lastPolls: [samplePollStatus(), slow(3_100)] })).toBe(
+    "The last poll took 3.1 s, longer than 2 s.",
+  );
 });
 
 test("a pause of the budget or of the upstream alone is told with its end, the longer one", () => {
@@ -103,7 +107,7 @@ test("a pause of the budget or of the upstream alone is told with its end, the l
 const NEVER = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
 
 test.each([
-  ["nothing happened", { counts: NEVER }, "Not polled yet since the start."],
+  ["nothing happened", { counts: NEVER }, "Not polled yet: no slot was due since the start."],
   ["the first poll waits", { counts: { ...NEVER, waiting: 1 } }, "The first poll is waiting for its budget."],
   ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is running."],
   [
@@ -149,19 +153,19 @@ test("a state whose polls are no longer kept is no reason to make something up",
 test("what stops the polls for want of money is told with its amounts, and until when", () => {
   const month = { limit: 5, perMs: 2_592_000_000, unconfirmed: 0, forecast: 6, currency: "EUR" };
   const spend = { ...month, used: 4.999, noRoomUntilMs: NOW_MS + 4_000_000 };
+  const saidOf = (upstream: UpstreamFacts, budget: string): string =>
+    reasonSentence(upstream, [sampleBudgetStatus({ name: budget })], NOW_MS, undefined, () =>
+      usedUpWords(spend, NOW_MS),
+    );
   const upstream = sampleUpstreamStatus({
     ...state("unknown"),
     skippedSincePoll: [{ cause: "quota", budget: "api", count: 9 }],
   });
-  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toMatch(
+  expect(saidOf(upstream, "api")).toMatch(
     /^9 slots .*: too little .* \(budget api: 5\.00 of 5\.00 EUR .*; there is room again in 1 h 7 min\b.*\)\.$/,
   );
-  expect(reasonSentence(upstream, [sampleBudgetStatus({ name: "other", spend })], NOW_MS)).toContain(
-    "(budget api).",
-  );
+  expect(saidOf(upstream, "other")).toContain("(budget api).");
   // One that draws on a single budget need not name it.
   const single = { ...upstream, skippedSincePoll: [{ cause: "quota", count: 9 } as const] };
-  expect(reasonSentence(single, [sampleBudgetStatus({ name: "api", spend })], NOW_MS)).toContain(
-    "is left for a poll (5.00 of 5.00 EUR used in 30 d;",
-  );
+  expect(saidOf(single, "api")).toContain("is left for a poll (5.00 of 5.00 EUR used in 30 d;");
 });

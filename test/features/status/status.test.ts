@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { latencyQuantiles } from "../../../src/features/history/timeline.ts";
 import { availabilityOf } from "../../../src/features/history/availability.ts";
-import { urlWithoutQuery } from "../../../src/features/status/status.ts";
+import { urlWithoutQuery } from "../../../src/transport/secrets/keys.ts";
 import { pollStatusOf } from "../../../src/features/history/kept-poll.ts";
 
 describe("latency quantiles", () => {

@@ -3,6 +3,7 @@ import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import { REASON_NAMES, rowOf, type Verdict } from "../../../src/kernel/exchange/reasons.ts";
 import type { UpstreamFacts } from "../../../src/features/status/status.ts";
 import { verdictOn } from "../../../src/features/status/verdict.ts";
+import type { Incident } from "../../../src/features/history/incidents.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
@@ -28,16 +29,33 @@ function other(changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
   return sampleUpstreamStatus({ name: "email", url: "https://email.example/v1/resources", ...changes });
 }
 
+/** Its open incident has its polls since the last ok. */
+function incidentOf({ name, health, lastPolls }: UpstreamFacts, changes: Partial<Incident> = {}): Incident {
+  const polls = lastPolls.slice(lastPolls.findLastIndex(({ outcome }) => outcome === "ok") + 1);
+  const reasons: Record<string, number> = {};
+  for (const { reason } of polls) reasons[reason] = (reasons[reason] ?? 0) + 1;
+  const what = { upstream: name, state: health.state, reason: polls[0]?.reason ?? "", polls: polls.length };
+  return { ...what, reasons, startedAtMs: 5_000, endedAtMs: undefined, ...changes };
+}
+
 function judged(upstream: UpstreamFacts, ...others: readonly UpstreamFacts[]): Verdict {
-  return verdictOn(upstream, sampleStatus({ upstreams: [upstream, ...others] }));
+  return verdictOn(upstream, sampleStatus({ upstreams: [upstream, ...others] }), incidentOf(upstream));
+}
+
+function during(reasons: Readonly<Record<string, number>>, changes: Partial<Incident> = {}): Verdict {
+  const newest = Object.keys(reasons).at(-1) ?? "";
+  const polls = Object.values(reasons).reduce((sum, each) => sum + each, 0);
+  const upstream = failing(newest);
+  return verdictOn(upstream, sampleStatus(), incidentOf(upstream, { reasons, polls, ...changes }));
 }
 
 describe("what fails on the way", () => {
-  test.each(["dns", "connect", "timeout"])("by %s is theirs while another upstream answers", (reason) => {
-    expect(judged(failing(reason), other())).toEqual({
+  test.each(["dns", "connect", "timeout"])("by %s is theirs once another upstream has answered", (reason) => {
+    expect(during({ [reason]: 3 }, { answeredBy: "email" })).toEqual({
       side: "them",
-      because: '"email" still answers, so our network works.',
+      because: '"email" has answered since, so our network works.',
     });
+    expect(during({ [reason]: 3 }).side).toBe("open");
   });
 
   test.each(["dns", "connect", "timeout"])("by %s is ours while no upstream can be reached", (reason) => {
@@ -51,8 +69,7 @@ describe("what fails on the way", () => {
   test("was ours where it was last polled while we were offline, though others answer again", () => {
     const poll = { atMs: 99_000, outcome: "ours", reason: "offline", status: undefined } as const;
     const offline = failing("timeout", { lastPolls: [samplePollStatus(poll)] });
-    const back = other({ lastPolls: [samplePollStatus({ atMs: 99_500 })] });
-    expect(judged(offline, back)).toEqual({
+    expect(judged(offline)).toEqual({
       side: "us",
       because: "Our own network was down then, so this says nothing about the upstream.",
     });
@@ -85,32 +102,26 @@ describe("what fails on the way", () => {
     expect(side).toBe("open");
     expect(because).toContain("It accepted our connection, so it is more likely them");
   });
+});
 
-  test("is not made clear by an answer from between its last one and its first failure", () => {
-    const polls = [{ atMs: 80_000 }, { atMs: 95_000, ...SILENT }, { atMs: 96_000, ...SILENT }];
-    const silent = failing("timeout", { lastPolls: polls.map((poll) => samplePollStatus(poll)) });
-    const seldom = (atMs: number) => other({ lastPolls: [samplePollStatus({ atMs })] });
-    expect(judged(silent, seldom(90_000)).side).toBe("open");
-    expect(judged(silent, seldom(95_500)).side).toBe("them");
+describe("the verdict is of the whole incident", () => {
+  test("one other answer, or silence afterwards, changes nothing", () => {
+    const broken = { side: "them", because: "We reach the upstream, but its answers are broken." };
+    expect(during({ invalid_body: 7, client_error: 1 })).toEqual(broken);
+    expect(during({ invalid_body: 12, timeout: 2 })).toEqual(broken);
+    expect(during({ server_error: 2, timeout: 600 })).toEqual(broken);
+    expect(during({ timeout: 3, invalid_body: 5 })).toEqual(broken);
+    expect(during({ server_error: 3, offline: 9 })).toEqual(broken);
   });
 
-  test("is not made clear by another path of the same host, or by an older answer", () => {
-    const sameHost = other({ url: "https://ai.example/v2/resources" });
-    expect(judged(failing("timeout"), sameHost).side).toBe("open");
-    const wasOkLater = {
-      lastPolls: [
-        samplePollStatus({ atMs: 99_500 }),
-        samplePollStatus({ atMs: 99_900, outcome: "failed", reason: "timeout" }),
-      ],
-    };
-    expect(judged(failing("timeout", wasOkLater), other()).side).toBe("open");
+  test("what most polls showed stands, and not what the newest one showed", () => {
+    expect(during({ client_error: 40, server_error: 1 }).because).toContain("not as expected");
+    expect(during({ client_error: 2, timeout: 60 }, { answeredBy: "email" }).side).toBe("them");
+    expect(during({ client_error: 60, timeout: 2 }, { answeredBy: "email" }).side).toBe("open");
   });
 
-  test("is theirs even where the other upstream only refuses us", () => {
-    const refusing = other({
-      lastPolls: [samplePollStatus({ outcome: "rejected", reason: "unauthorized", status: 401 })],
-    });
-    expect(judged(failing("connect"), refusing).side).toBe("them");
+  test("refusals before it was down say nothing of the outage", () => {
+    expect(during({ rate: 90, server_error: 3 }).side).toBe("them");
   });
 });
 
@@ -176,8 +187,18 @@ test("slowness is theirs by where the time goes, and ours where every upstream i
     inState("degraded", { degraded: true, phasesMs });
   expect(judged(slow({ connect: 10, wait: 2_000 }), other()).side).toBe("them");
   expect(judged(slow({ connect: 2_000, wait: 10 }), other()).side).toBe("open");
-  const alsoSlow = other({ health: { state: "degraded", sinceMs: 0, up: true } });
-  expect(judged(slow({ connect: 10, wait: 2_000 }), alsoSlow).side).toBe("us");
+  const degraded = { state: "degraded", sinceMs: 0, up: true } as const;
+  const lately = (poll: Partial<PollStatus>): UpstreamFacts =>
+    other({ health: degraded, lastPolls: [samplePollStatus(poll)] });
+  const alsoSlow = lately({ degraded: true });
+  expect(judged(slow({ connect: 2_000, wait: 10 }), alsoSlow).side).toBe("us");
+  // It was slow before: since then it failed at once, or nobody has looked for long.
+  const broken = { outcome: "failed", reason: "server_error", status: 500 } as const;
+  expect(judged(slow({ connect: 2_000, wait: 10 }), lately(broken)).side).toBe("open");
+  const longAgo = lately({ degraded: true, atMs: 99_000 - 6 * 60_000 });
+  expect(judged(slow({ connect: 2_000, wait: 10 }), longAgo).side).toBe("open");
+  // Both services of a demo may be slow at once: quick connections do not speak against our network.
+  expect(judged(slow({ connect: 1, wait: 2_000 }), alsoSlow).side).toBe("open");
 });
 
 test.each([

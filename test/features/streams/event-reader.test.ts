@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EVENT_CHARS } from "../../../src/kernel/exchange/bounds.ts";
 import {
   EventReader,
   type StreamEvent,
   type StreamFormat,
 } from "../../../src/features/streams/event-reader.ts";
+import { EVENT_CHARS } from "../../../src/transport/body-reader.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

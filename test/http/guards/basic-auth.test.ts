@@ -1,5 +1,5 @@
 import { systemClock } from "../../../src/platform/clock.ts";
-import { Thread, type ThreadOptions } from "../../../src/platform/thread.ts";
+import { Thread } from "../../../src/platform/thread.ts";
 import { hashSync } from "bcryptjs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -154,12 +154,7 @@ type Client = { readonly connection: { destroyed: boolean } };
 describe("password checks", () => {
   function checksWith(maxWaiting = 256): { checks: PasswordChecks; warnings: string[] } {
     const warnings: string[] = [];
-    const checks = new PasswordChecks(
-      (thread) => new Thread(thread),
-      systemClock,
-      (message) => warnings.push(message),
-      maxWaiting,
-    );
+    const checks = new PasswordChecks(systemClock, (message) => warnings.push(message), maxWaiting);
     onTestFinished(() => checks[Symbol.asyncDispose]());
     return { checks, warnings };
   }
@@ -197,18 +192,12 @@ describe("password checks", () => {
       import { parentPort } from "node:worker_threads";
       parentPort.on("message", () => parentPort.postMessage(true));`;
     const module = new URL(`data:text/javascript,${encodeURIComponent(believesAnybody)}`);
-    const threads: Thread[] = [];
-    const openThread = (options: ThreadOptions): Thread => {
-      const thread = new Thread({ ...options, module });
-      threads.push(thread);
-      return thread;
-    };
-    const checks = new PasswordChecks(openThread, systemClock, () => {});
+    const thread = new Thread({ name: "passwords", module, canWait: true });
+    const checks = new PasswordChecks(systemClock, () => {}, 1, thread);
     onTestFinished(() => checks[Symbol.asyncDispose]());
-    const isRunning = (): boolean => threads.some((thread) => thread.isRunning);
-    expect(isRunning()).toBe(false);
+    expect(thread.isRunning).toBe(false);
     expect(await checks.check(asks("wrong", HASH))).toBe("match");
-    expect(isRunning()).toBe(true);
+    expect(thread.isRunning).toBe(true);
   });
 
   const guessesAt = (hash: string, count: number, address?: string): (PasswordQuestion & Client)[] =>

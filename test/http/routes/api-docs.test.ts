@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { availabilityOf } from "../../../src/features/history/availability.ts";
-import type { ValueStatus } from "../../../src/features/status/status.ts";
+import type { ValueStatus } from "../../../src/features/values/facts.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleAnnouncement,
@@ -28,7 +28,15 @@ const VALUE: ValueStatus = {
   seenAtMs: 1,
   credit: { sentence: "", emptyAtMs: 1, burns: [{ window: "1d", perSecond: 1, emptyAtMs: 1 }] },
 };
-const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
+const INCIDENT = {
+  state: "down" as const,
+  reason: "dns",
+  startedAtMs: 1,
+  endedAtMs: 2,
+  polls: 3,
+  reasons: { server_error: 2, timeout: 1 },
+  answeredBy: "email",
+};
 const FULL = sampleStatus({
   stateStoreUp: true,
   stateLostAtMs: undefined,

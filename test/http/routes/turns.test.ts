@@ -26,6 +26,21 @@ test("work that does not rest lets others in after each millisecond", async () =
   }
 });
 
+test.each([
+  { othersMs: 40, turnMs: 4 },
+  { othersMs: 30_000, turnMs: 100 },
+])("after others took $othersMs ms, a turn lasts $turnMs", async ({ othersMs, turnMs }) => {
+  const time = stopTime();
+  const turns = new Turns({ rests: false, isWanted: () => true });
+  const rest = turns.rest();
+  time.pass(othersMs);
+  await rest;
+  time.pass(turnMs - 0.5);
+  expect(turns.pauseIfLong()).toBeUndefined();
+  time.pass(0.5);
+  await expect(turns.pauseIfLong()).resolves.toBeUndefined();
+});
+
 test("work rests as long as it takes", async () => {
   const [time, restsMs] = [stopTime(), timersAtOnce()];
   let pieces = 0;

@@ -36,7 +36,7 @@ test("hundreds of readers of large answers leave turns of the event loop to othe
   );
   const server = createServer(answer);
   onTestFinished(() => void server.close());
-  const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }));
+  const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }, "--listen"));
   const areRead = new AbortController();
   const counting = (async () => {
     while (!areRead.signal.aborted) {

@@ -55,7 +55,7 @@ test("a probes' address that is taken is refused, and the first one is let go", 
   const taken = await start();
   const port = Number(new URL(taken.probesUrl ?? "").port);
   await expect(start({ probes: { host: "127.0.0.1", port } })).rejects.toThrow(
-    `cannot listen on 127.0.0.1:${port}: the address is already in use`,
+    `cannot listen on 127.0.0.1:${port}: the address is already in use. Set another one with web.probe_listen`,
   );
   const free = await start();
   await free.close();

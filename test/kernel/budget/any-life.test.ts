@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { coldStartOf, Leases, type LeaseTerms } from "../../../src/kernel/budget/leases.ts";
+import { coldStartOf } from "../../../src/kernel/budget/cold-start.ts";
+import { Leases, type LeaseTerms } from "../../../src/kernel/budget/leases.ts";
 import { takeLease } from "../../support/take-lease.ts";
 import { slidingLog } from "../../../src/simulator/meters.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import * as fc from "fast-check";
 
-import { coldStartOf, Leases, PACE_BURST_MS, paceGapMs } from "../../../src/kernel/budget/leases.ts";
+import { coldStartOf } from "../../../src/kernel/budget/cold-start.ts";
+import { Leases, PACE_BURST_MS, paceGapMs } from "../../../src/kernel/budget/leases.ts";
+import { seededRandom } from "../../../src/simulator/randomness.ts";
 import { takeLease } from "../../support/take-lease.ts";
 
 const MINUTE = { perMs: 60_000, cap: 3 };
@@ -185,6 +187,22 @@ test("whatever the latencies, no window at the upstream ever holds more than the
     }),
     { seed: 20261121, numRuns: 300 },
   );
+});
+
+test("of a limit that is asked for all the time nine tenths are used, where an answer takes up to a tenth of its window", () => {
+  const rate = { perMs: 2_000, cap: 20 };
+  const leases = new Leases({ rates: [rate], lingerMs: 0 }, 0, 0);
+  const random = seededRandom(1);
+  const endsAtMs: number[] = [];
+  let granted = 0;
+  const lastMs = 100_000;
+  for (let nowMs = 0; nowMs < lastMs; nowMs += 1) {
+    for (const atMs of endsAtMs.filter((each) => each === nowMs)) leases.settle("answered", atMs);
+    if (!grants(leases, nowMs)) continue;
+    granted += 1;
+    endsAtMs.push(nowMs + 1 + Math.floor(200 * random()));
+  }
+  expect(granted / ((lastMs / rate.perMs) * rate.cap)).toBeGreaterThan(0.9);
 });
 
 test("gaps that fill the limit to its last request leave no room for a process that stood still", () => {

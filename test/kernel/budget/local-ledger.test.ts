@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
 import type { Config } from "../../../src/kernel/config/config.ts";
-import { mostOf, type Price } from "../../../src/features/money/price.ts";
+import { mostOf, type Price } from "../../../src/features/quota/price.ts";
 import { charge, TestLedger } from "../../support/test-ledger.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
-import { sampleAdvice, sampleQuotaRow } from "../../support/samples.ts";
+import { sampleAnswerHints, sampleQuotaRow } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];
@@ -88,7 +88,7 @@ function toldOf(left: number): { ledger: TestLedger; clock: VirtualClock; woken:
 }
 
 function tell(ledger: TestLedger, requests: number): void {
-  ledger.hints.heard(["api"], sampleAdvice({ remaining: { requests, limit: 10, resetMs: 7_000 } }));
+  ledger.hints.heard(["api"], sampleAnswerHints({ remaining: { requests, limit: 10, resetMs: 7_000 } }));
 }
 
 test("no more are on their way than the upstream said were left, until its next word", () => {

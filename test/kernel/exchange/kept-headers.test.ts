@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { keptHeadOf, requestIdsIn } from "../../../src/kernel/exchange/kept-headers.ts";
-import { MOST_HEADERS_KEPT, REQUEST_IDS_CHARS } from "../../../src/kernel/exchange/bounds.ts";
+import {
+  keptHeadOf,
+  requestIdsIn,
+  MOST_HEADERS_KEPT,
+  REQUEST_IDS_CHARS,
+} from "../../../src/kernel/exchange/kept-headers.ts";
 import type { Headers, KeptHeader } from "../../../src/kernel/exchange/exchange.ts";
 
 function kept(headers: Headers, idNames: readonly string[] = []): readonly KeptHeader[] {

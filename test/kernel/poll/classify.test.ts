@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import type { ToldByHeaders } from "../../../src/features/hints/fields/advice.ts";
+import type { HeaderHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import { NO_WAIT } from "../../../src/features/hints/fields/retry-after.ts";
 import { judgeExchange } from "../../support/judged.ts";
 import { settlementOf } from "../../../src/kernel/budget/ledger.ts";
@@ -34,8 +34,8 @@ function broken(fault: WireFault, status?: number, sent = true): Exchange {
   return { kind: "broken", fault, detail: "the connection was reset", sent, head };
 }
 
-function toldOf(exhaustedPerMs: number | undefined): ToldByHeaders {
-  const advice = {
+function toldOf(exhaustedPerMs: number | undefined): HeaderHints {
+  const hints = {
     throttled: true,
     pause: undefined,
     families: [],
@@ -43,10 +43,10 @@ function toldOf(exhaustedPerMs: number | undefined): ToldByHeaders {
     exhaustedPerMs,
     malformed: 0,
   };
-  return { status: 429, advice, retryAfter: NO_WAIT, isHeldBack: false, anchorMs: () => 0 };
+  return { status: 429, hints, retryAfter: NO_WAIT, isHeldBack: false, anchorMs: () => 0 };
 }
 
-function reason(exchange: Exchange, expectation: Expectation = JSON_200, told?: ToldByHeaders): string {
+function reason(exchange: Exchange, expectation: Expectation = JSON_200, told?: HeaderHints): string {
   const { outcome } = judgeExchange(exchange, expectation, told, String);
   return `${outcome.kind} ${outcome.reason}`.trim();
 }

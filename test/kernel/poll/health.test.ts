@@ -32,6 +32,10 @@ function failedAt(atMs: number): Polled {
   return { ...failed("connect"), sentMs: atMs, endedMs: atMs + 100 };
 }
 
+function rejectedAt(atMs: number): Polled {
+  return { ...failed("unauthorized"), sentMs: atMs, endedMs: atMs + 100 };
+}
+
 /** As soon as so many have failed. */
 function soon(polls: number): Confirmation {
   return { polls, overMs: 0 };
@@ -87,6 +91,25 @@ test("only 401 and 403: our key is bad, which says nothing about their availabil
 
 test("a 401 and a timeout together are down, not unauthorized", () => {
   expect(after([OK, failed("unauthorized"), failed("timeout")]).state).toBe("down");
+});
+
+test("a key that is known to be rejected is no failure that a timeout confirms", () => {
+  const rejected = foldHealth(
+    foldHealth(UNKNOWN_HEALTH, rejectedAt(0), OVER_10S).health,
+    rejectedAt(10_000),
+    OVER_10S,
+  );
+  expect(rejected.health.state).toBe("unauthorized");
+  const hung = foldHealth(rejected.health, failedAt(60_000), OVER_10S);
+  expect(hung).toMatchObject({
+    health: { state: "unauthorized", failingSinceMs: 60_000 },
+    confirmsInMs: 9_900,
+  });
+  const refusedAgain = foldHealth(hung.health, rejectedAt(70_000), OVER_10S);
+  expect(refusedAgain).toMatchObject({ health: { state: "unauthorized" }, confirmsInMs: undefined });
+  // Nor do two timeouts with a refusal between them.
+  expect(foldHealth(refusedAgain.health, failedAt(80_000), OVER_10S).health.state).toBe("unauthorized");
+  expect(foldHealth(hung.health, failedAt(70_000), OVER_10S).health.state).toBe("down");
 });
 
 test("down turns into unauthorized only when as many refusals have come as a confirmation takes", () => {

@@ -1,5 +1,5 @@
 import { judgingOf } from "../../../src/app/features/judging.ts";
-import { ADVICE, type Advice } from "../../../src/features/hints/fields/advice.ts";
+import { HINTS, type AnswerHints } from "../../../src/features/hints/fields/answer-hints.ts";
 import type { Cost } from "../../../src/features/quota/cost.ts";
 import type { StreamMeasures } from "../../../src/kernel/exchange/exchange.ts";
 import type { Announcement } from "../../../src/features/announcements/announcement.ts";
@@ -26,7 +26,7 @@ type TextsOf<Value, Path extends string = ""> = Value extends string
 /** A poll with all that readers may have put into it. */
 type Told = Omit<Poll, "said"> & {
   readonly said: {
-    readonly advice: Advice;
+    readonly hints: AnswerHints;
     readonly announcement: Announcement;
     readonly cost: Cost;
     readonly quotas: readonly SeenQuota[];
@@ -49,9 +49,9 @@ type Known =
   | ".said.values.values[].name"
   | ".said.values.unreadable[].name"
   | ".said.values.unreadable[].found"
-  | ".said.advice.families[].key"
-  | ".said.advice.families[].unit"
-  | ".said.advice.families[].resource";
+  | ".said.hints.families[].key"
+  | ".said.hints.families[].unit"
+  | ".said.hints.families[].resource";
 
 /** Fails to compile for a text that is not known here, and for one that is no more. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -105,5 +105,5 @@ test.each([
   const all = JSON.stringify(result);
   for (let at = 0; at + 8 <= KEY.length; at += 1) expect(all).not.toContain(KEY.slice(at, at + 8));
   expect(all).not.toContain(Buffer.from(KEY).toString("base64").slice(0, 12));
-  expect(ADVICE.of(result.said)?.families.length).toBeGreaterThan(4);
+  expect(HINTS.of(result.said)?.families.length).toBeGreaterThan(4);
 });

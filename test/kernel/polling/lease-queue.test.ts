@@ -59,7 +59,7 @@ function line(): {
   queue: LeaseQueue;
   bugs: unknown[];
   story: string[];
-  waiter: (name: string, dueAtMs?: number, endsAtPause?: boolean) => Waiter;
+  waiter: (name: string, dueMs?: number, endsAtPause?: boolean) => Waiter;
 } {
   const clock = new VirtualClock();
   const ledger = new SecondLedger(clock);
@@ -71,9 +71,9 @@ function line(): {
     bugs,
     story,
     queue: new LeaseQueue(ledger, clock, (error) => void bugs.push(error)),
-    waiter: (name, dueAtMs = 0, endsAtPause = false) => ({
+    waiter: (name, dueMs = 0, endsAtPause = false) => ({
       ask: askOf(["api"]),
-      dueAtMs,
+      dueMs,
       endsAtPause,
       granted: (_lease: Lease) => void story.push(`${name} at ${clock.now()}`),
       refused: ({ cause }) => void story.push(`${name} refused: ${cause}`),
@@ -177,6 +177,14 @@ test("one that breaks when it is refused leaves the others refused, and the proc
   expect(bugs).toHaveLength(2);
 });
 
+test("whoever enters again when it is refused is served, and refused again", async () => {
+  const { ledger, queue, story, waiter } = line();
+  ledger.isBroken = true;
+  queue.enter({ ...waiter("a"), refused: () => void queue.enter(waiter("a again")) });
+  await settle();
+  expect(story).toEqual(["a again refused: ledger"]);
+});
+
 test("a lease that is free is granted in no time, unless somebody waits already", async () => {
   const clock = new VirtualClock();
   const freeAtMs = [0, 1_000, 2_000];
@@ -194,10 +202,10 @@ test("a lease that is free is granted in no time, unless somebody waits already"
   };
   const queue = new LeaseQueue(ledger, clock, () => {});
   const story: string[] = [];
-  const enter = (name: string, dueAtMs: number): unknown =>
+  const enter = (name: string, dueMs: number): unknown =>
     queue.enter({
       ask: askOf(["api"]),
-      dueAtMs,
+      dueMs,
       endsAtPause: false,
       granted: () => void story.push(`${name} at ${clock.now()}`),
       refused: () => {},
@@ -226,7 +234,7 @@ test("one that is too dear for what is left holds up neither the cheaper ones no
   const tickets = [200, 60, 60, 0].map((mostCost, index) =>
     queue.enter({
       ask: askOf(["api"], mostCost),
-      dueAtMs: index,
+      dueMs: index,
       endsAtPause: false,
       granted: (lease) => {
         served.push(`${mostCost}`);

@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import type { Budget, Upstream } from "../../../src/kernel/config/config.ts";
 import type { Exchange, Observation } from "../../../src/kernel/exchange/exchange.ts";
-import type { Price } from "../../../src/features/money/price.ts";
+import type { Price } from "../../../src/features/quota/price.ts";
+import type { Ask, Lease } from "../../../src/kernel/budget/ledger.ts";
 import type { Right } from "../../../src/kernel/budget/local-ledger.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
-import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
-import type { PollEvent } from "../../../src/kernel/poll/ports.ts";
+import { LeaseQueue, type Waiter } from "../../../src/kernel/polling/lease-queue.ts";
+import type { Gate, PollEvent, Ticket } from "../../../src/kernel/poll/ports.ts";
 import { Poller } from "../../../src/kernel/polling/poller.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import {
@@ -15,14 +16,15 @@ import {
   sampleBudget,
   sampleConfig,
   sampleCron,
+  sampleSchedule,
   sampleUpstream,
 } from "../../support/kernel-samples.ts";
-import { sampleAdvice } from "../../support/samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const TIMED_OUT: Exchange = { kind: "broken", fault: "timeout", detail: "", sent: true, head: undefined };
 
-const SILENCE = sampleAdvice({
+const SILENCE = sampleAnswerHints({
   throttled: true,
   pause: { scope: "budget", forMs: 10_000, source: "retry_after" },
 });
@@ -38,7 +40,14 @@ type World = {
 
 async function world(
   answer: (turn: number) => Observation,
-  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream>; right?: Right } = {},
+  changes: {
+    budget?: Partial<Budget>;
+    upstream?: Partial<Upstream>;
+    right?: Right;
+    queue?: typeof LeaseQueue;
+    looks?: number;
+    judgedInMs?: number;
+  } = {},
 ): Promise<World> {
   const clock = new VirtualClock();
   const upstream = sampleUpstream(changes.upstream);
@@ -52,7 +61,12 @@ async function world(
   const poller = new Poller(upstream, probe, {
     clock,
     ...ledger.polling,
-    queue: new LeaseQueue(ledger.inner, clock, onBug),
+    queue: new (changes.queue ?? LeaseQueue)(ledger.inner, clock, onBug),
+    looksOf: () => changes.looks ?? 0,
+    judgeLarge: async (asked, observation, times) => {
+      await clock.sleep(changes.judgedInMs ?? 0);
+      return ledger.polling.judgeLarge(asked, observation, times);
+    },
     recorder,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
@@ -100,6 +114,20 @@ test("a slot waits for a lease until the next slot takes its place", async () =>
   await clock.advance(35_000);
   expect(recorder.story.at(-1)).toBe("schedule ok");
   expect(recorder.closes()).toBe(true);
+});
+
+test("a failure counts from when its request was sent, however long its answer waits to be judged", async () => {
+  const large = { maxBytes: 70_000, keys: [], release: () => {} };
+  const { clock, poller, recorder } = await world(() => ({ ...observed(answered(500), 100), large }), {
+    upstream: { confirm: 1, confirmOverMs: 10_000 },
+    judgedInMs: 4_000,
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(10_000);
+  // The confirmation was sent 10 s after the first, and not after its judgement.
+  expect(recorder.story).toEqual(["schedule failed"]);
+  await clock.advance(4_200);
+  expect(recorder.story).toEqual(["schedule failed", "confirm failed", "unknown -> down"]);
 });
 
 test("a blip that is over before it must have failed for long is no outage", async () => {
@@ -270,6 +298,69 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test("a 503 whose Retry-After is shorter than a failure must last is confirmed like any other, after that", async () => {
+  const { clock, poller, recorder, probe } = await world(
+    (turn) => observed(turn === 1 ? answered(503, [["retry-after", "2"]]) : answered(200)),
+    { upstream: { confirmOverMs: 10_000 } },
+  );
+  const atMs = clock.now();
+  poller.slot("schedule", atMs);
+  await clock.advance(14_000);
+  expect(recorder.story).toEqual(["schedule failed", "confirm ok", "unknown -> up"]);
+  expect(probe.sentAtMs.map((sentAtMs) => sentAtMs - atMs)).toEqual([0, 10_000]);
+});
+
+test("a timer that ends a little early throws no confirmation away", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(503, [["retry-after", "4"]])), {
+    upstream: { confirm: 3, confirmOverMs: 6_000, schedule: sampleSchedule(3_600_000) },
+  });
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = (delayMs, signal) => sleep(delayMs - 0.9, signal);
+  poller.slot("schedule", clock.now());
+  await clock.advance(30_000);
+  expect(recorder.story).toEqual([
+    "schedule failed",
+    "confirm failed",
+    "confirm failed",
+    "confirm failed",
+    "unknown -> down",
+  ]);
+});
+
+test("a look that finds no free lease is tried again as soon as any, not after the pause once more", async () => {
+  const { clock, ledger, poller, recorder } = await world(
+    (turn) => observed(turn === 1 ? answered(503, [["retry-after", "600"]]) : answered(200)),
+    {
+      budget: { rates: [{ requests: 4, perMs: 120_000, label: "2m" }], share: 1 },
+      upstream: { confirmOverMs: 10_000, schedule: sampleSchedule(3_600_000) },
+      looks: 3,
+    },
+  );
+  poller.slot("schedule", clock.now());
+  await clock.advance(590_000);
+  // Another request of the budget: the next one comes 30 s later.
+  expect(ledger.take(["api"]).kind).toBe("granted");
+  await clock.advance(15_000);
+  expect(recorder.story.at(-1)).toBe("unknown -> down");
+  await clock.advance(60_000);
+  expect(recorder.story.at(-1)).toBe("down -> up");
+});
+
+test("what says for how long it fails is looked at again after that", async () => {
+  const { clock, poller, recorder, probe } = await world(
+    (turn) => observed(turn === 1 ? answered(503, [["retry-after", "30"]]) : answered(200)),
+    {
+      upstream: { confirmOverMs: 10_000, schedule: sampleSchedule(600_000) },
+      looks: 3,
+    },
+  );
+  const atMs = clock.now();
+  poller.slot("schedule", atMs);
+  await clock.advance(60_000);
+  expect(recorder.story).toEqual(["schedule failed", "unknown -> down", "again ok", "down -> up"]);
+  expect(probe.sentAtMs.map((sentAtMs) => sentAtMs - atMs)).toEqual([0, 30_007]);
+});
+
 test.each([
   ["throttled", 429],
   ["down", 503],
@@ -402,6 +493,64 @@ test("a probe that throws is our bug: counted as internal, the lease settled, th
   expect(recorder.closes()).toBe(true);
 });
 
+test("a lease that cannot be settled is our bug, and the next slot is polled", async () => {
+  class BrokenOnce extends LeaseQueue {
+    #isBroken = true;
+
+    override enter(waiter: Waiter): Ticket {
+      const granted = (lease: Lease): void => {
+        const settle = this.#isBroken ? broken : lease.settle.bind(lease);
+        this.#isBroken = false;
+        waiter.granted({ isUsable: () => lease.isUsable(), settle, ended: (poll) => lease.ended(poll) });
+      };
+      return super.enter({ ...waiter, granted });
+    }
+  }
+  const broken = (): never => {
+    throw new Error("a bug");
+  };
+  const { clock, poller, recorder, bugs } = await world(() => observed(answered(200)), {
+    queue: BrokenOnce,
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(2_000);
+  expect(bugs.length).toBe(1);
+  poller.slot("schedule", clock.now());
+  await clock.advance(2_000);
+  expect(recorder.polls.map(({ outcome }) => outcome.kind)).toEqual(["ok"]);
+  expect(recorder.closes()).toBe(true);
+});
+
+test("an upstream that moves to another budget is not looked at with a lease of the one before", async () => {
+  const asked: (() => void)[] = [];
+  class Slow extends LeaseQueue {
+    override async takeFree(ask: Ask): Promise<Lease | undefined> {
+      const lease = await super.takeFree(ask);
+      await new Promise<void>((resolve) => asked.push(resolve));
+      return lease;
+    }
+  }
+  const { clock, poller, probe, recorder, ledger } = await world(() => observed(TIMED_OUT, 100), {
+    upstream: { confirm: 0, schedule: sampleSchedule(600_000) },
+    queue: Slow,
+    looks: 5,
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(60_000);
+  expect(asked.length).toBe(1);
+  const sent = probe.sentAtMs.length;
+  const moved = sampleUpstream({ confirm: 0, schedule: sampleSchedule(600_000), budgets: ["other"] });
+  ledger.change(
+    sampleConfig({ budgets: [sampleBudget(), sampleBudget({ name: "other" })], upstreams: [moved] }),
+  );
+  await poller.reconfigure(moved, probe);
+  asked[0]?.();
+  await settle();
+  expect(probe.sentAtMs.length).toBe(sent);
+  expect(recorder.closes()).toBe(true);
+  await poller.stop(0);
+});
+
 test("on the way down a waiting slot is given up, a poll in flight ends, and nothing is polled again", async () => {
   const { clock, poller, recorder, probe } = await world(() => observed(answered(200), 3_000));
   poller.slot("schedule", clock.now());
@@ -504,6 +653,32 @@ test("a slot that one of several budgets held back says which one", async () => 
     { cause: "backoff", budget: "account" },
   ]);
   expect(probe.sentAtMs).toHaveLength(2);
+});
+
+test("a gate that another one takes the place of is closed, and one that stays is closed at the end", async () => {
+  const clock = new VirtualClock();
+  const upstream = sampleUpstream();
+  const { polling, inner } = new TestLedger(sampleConfig({ upstreams: [upstream] }), clock);
+  const onBug = (error: unknown): never => {
+    throw error;
+  };
+  const closed: string[] = [];
+  const gateOf = (name: string): Gate => ({ close: () => void closed.push(name) });
+  const lasting = gateOf("lasting");
+  const probe = new FakeProbe(clock, () => observed(answered(200)));
+  const poller = new Poller(upstream, probe, {
+    clock,
+    ...polling,
+    equip: (of) => ({ ...polling.equip(of), gates: [lasting, gateOf(`confirm ${of.confirm}`)] }),
+    queue: new LeaseQueue(inner, clock, onBug),
+    recorder: new StoryRecorder(),
+    nextPollId: () => "p",
+    onBug,
+  });
+  await poller.reconfigure(sampleUpstream({ confirm: 5 }), probe);
+  expect(closed).toEqual([`confirm ${upstream.confirm}`]);
+  await poller.stop(0);
+  expect(closed).toEqual([`confirm ${upstream.confirm}`, "lasting", "confirm 5"]);
 });
 
 test.each([

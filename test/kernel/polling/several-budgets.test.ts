@@ -5,6 +5,7 @@ import type { LeaseDecision, Ledger } from "../../../src/kernel/budget/ledger.ts
 import type { Ticket } from "../../../src/kernel/poll/ports.ts";
 import { LeaseQueue } from "../../../src/kernel/polling/lease-queue.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleAnswerHints } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const ACCOUNT = { name: "account", rates: [{ requests: 10, perMs: 10_000, label: "10s" }] };
@@ -37,11 +38,11 @@ async function line(askMs = 0): Promise<{
   const queue = new LeaseQueue(askMs === 0 ? ledger.inner : slow, clock, (error) => {
     throw error;
   });
-  const keepAsking = (name: string, names: readonly string[], periodMs: number, dueAtMs?: number): void => {
-    const due = dueAtMs ?? clock.now() + periodMs;
+  const keepAsking = (name: string, names: readonly string[], periodMs: number, dueMs?: number): void => {
+    const due = dueMs ?? clock.now() + periodMs;
     queue.enter({
       ask: askOf(names),
-      dueAtMs: due,
+      dueMs: due,
       endsAtPause: false,
       granted: (lease) => {
         served.push(name);
@@ -83,7 +84,7 @@ test("neither the one who waits for two nor the others keep a budget idle for lo
 
 test("a budget that is paused does not hold back those who do not need it", async () => {
   const { clock, ledger, served, keepAsking } = await line();
-  const advice = {
+  const answerHints = {
     throttled: true,
     families: [],
     remaining: undefined,
@@ -91,7 +92,7 @@ test("a budget that is paused does not hold back those who do not need it", asyn
     malformed: 0,
   };
   const pause = { scope: "budget", forMs: 50_000, source: "retry_after" } as const;
-  ledger.hints.heard(["model"], { ...advice, pause });
+  ledger.hints.heard(["model"], { ...answerHints, pause });
   keepAsking("both", ["account", "model"], 1_000);
   keepAsking("a", ["account"], 1_000);
   await clock.advance(49_900);
@@ -99,6 +100,16 @@ test("a budget that is paused does not hold back those who do not need it", asyn
   expect(countOf(served, "both")).toBe(0);
   await clock.advance(20_000);
   expect(countOf(served, "both")).toBeGreaterThanOrEqual(5);
+});
+
+test("where answers have lowered an account, nobody takes it whose wider gap would delay the one due before", async () => {
+  const { clock, ledger, served, keepAsking } = await line();
+  ledger.hints.heard(["account"], sampleAnswerHints({ limits: [{ requests: 2, perMs: 10_000 }] }));
+  keepAsking("x", ["model"], 60_000);
+  keepAsking("both", ["account", "model"], 30_000);
+  keepAsking("a", ["account"], 40_000);
+  await clock.advance(3_400);
+  expect(served).toEqual(["x", "both"]);
 });
 
 test("two that need the same budgets in another order do not wait for each other", async () => {
@@ -122,10 +133,10 @@ test("one whose use of a quota cannot be written keeps nobody waiting who draws 
     throw error;
   });
   const served: string[] = [];
-  const enter = (name: string, names: readonly string[], dueAtMs: number): Ticket =>
+  const enter = (name: string, names: readonly string[], dueMs: number): Ticket =>
     queue.enter({
       ask: askOf(names),
-      dueAtMs,
+      dueMs,
       endsAtPause: false,
       granted: () => void served.push(name),
       refused: () => {},
@@ -147,7 +158,7 @@ test("who gives up while what it would use is being written has waited for that"
   const queue = new LeaseQueue(ledger.inner, clock, (error) => {
     throw error;
   });
-  const waiter = { ask: askOf(["model"]), dueAtMs: 0, endsAtPause: false };
+  const waiter = { ask: askOf(["model"]), dueMs: 0, endsAtPause: false };
   const ticket = queue.enter({ ...waiter, granted: () => {}, refused: () => {} });
   await clock.advance(5_000);
   expect(ticket.withdraw()).toEqual({ cause: "ledger", budget: "model" });

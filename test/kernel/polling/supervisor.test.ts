@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
-import type { Price } from "../../../src/features/money/price.ts";
+import type { Price } from "../../../src/features/quota/price.ts";
 import { HOUR_MS } from "../../../src/kernel/time/duration.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";

@@ -5,7 +5,6 @@ import {
   type Schedule,
   scheduleCron,
   scheduleEvery,
-  spreadWithinSecond,
   slotsOf,
 } from "../../../src/kernel/schedule/schedule.ts";
 import { sampleCron } from "../../support/kernel-samples.ts";
@@ -129,24 +128,6 @@ describe("cron", () => {
     const copy: Schedule = { ...cron("*/10 * * * * *") };
     expect(slotsOf(copy).next(1)).toBe(10_000);
     expect(() => slotsOf({ ...copy, expression: "never" }).next(0)).toThrow(/must be a schedule/);
-  });
-});
-
-describe("upstreams on one second", () => {
-  test("are spread evenly over it, in an order that only their names decide", () => {
-    const names = ["email", "ai-router", "search", "maps"];
-    const spread = spreadWithinSecond(names);
-    expect([...spread.values()]).toEqual([0, 250, 500, 750]);
-    expect(spreadWithinSecond(names.toReversed())).toEqual(spread);
-    expect([...spread.keys()].toSorted()).toEqual(names.toSorted());
-  });
-
-  test("one alone starts at the second itself, and the last of many before the next", () => {
-    expect(spreadWithinSecond(["only"])).toEqual(new Map([["only", 0]]));
-    expect(spreadWithinSecond([])).toEqual(new Map());
-    const many = spreadWithinSecond(Array.from({ length: 1500 }, (_, index) => `api-${index}`));
-    expect(Math.max(...many.values())).toBeLessThan(1000);
-    expect(many.size).toBe(1500);
   });
 });
 

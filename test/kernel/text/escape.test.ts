@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { capText, codeOf, escapeText, oneLine } from "../../../src/kernel/text/escape.ts";
+import { CODE_POINT } from "../../support/code-point.ts";
 
 test("text without dangers stays as it is", () => {
   const text = "Grüße, 世界 🎉 <b>&\"'\\n";
@@ -43,7 +44,7 @@ test("what is too long ends with an ellipsis, and no escape and no character is 
 
 test("whatever comes in, one printable line of bounded length goes out", () => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 60 }), (text, maxChars) => {
+    fc.property(fc.string({ unit: CODE_POINT }), fc.integer({ min: 1, max: 60 }), (text, maxChars) => {
       const line = oneLine(text, maxChars);
       expect(line.length).toBeLessThanOrEqual(maxChars);
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);

@@ -60,6 +60,7 @@ export class Tally implements Recorder {
         this.#polled(event.poll);
         return;
       case "pause_requested":
+      case "refused":
       case "health_changed":
       case "judged":
         return;

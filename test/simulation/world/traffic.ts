@@ -152,11 +152,19 @@ export class Traffic implements Surroundings {
         limit !== undefined &&
         terms.rates.some(({ requests, perMs }) => requests === limit.requests && perMs === limit.perMs),
     );
+    const drawing = ({ budget }: Flight): number =>
+      life.setup.upstreams.filter(({ budgets }) => budgets.includes(budget)).length;
+    const mostSpecific = flights.reduce((a, b) => (drawing(b) < drawing(a) ? b : a));
     for (const each of flights) {
-      // What is the limit of one of them and of no other is not said of the others.
-      const isOfAnother = flights.length > 1 && named.length === 1 && named[0] !== each;
+      // What is the limit of one of them and of no other is not said of the others; and a pause is asked for by whose limit
+      // is told, or by the one on which the fewest draw.
+      const isOfAnother = named.length === 1 && named[0] !== each;
+      const isHeld = each === (named.length === 1 ? named[0] : mostSpecific);
       const { pause } = words;
-      const said = isOfAnother ? (pause === undefined ? {} : { pause }) : words;
+      const said = {
+        ...(pause !== undefined && (isHeld || pause.scope === "upstream") && { pause }),
+        ...(limit !== undefined && !isOfAnother && { limit }),
+      };
       life.heard.hear(each, said, accountOf(life.setup, each.budget)?.budget, this.clock.now());
     }
   }

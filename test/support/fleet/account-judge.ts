@@ -30,22 +30,22 @@ export function scrapeFaults(seen: readonly SeenRequest[], scrapes: readonly Scr
   const faults: string[] = [];
   for (const ofLife of Map.groupBy(scrapes, ({ life }) => life).values()) {
     /** When each upstream's counters began: its series end where the replica lets go. */
-    const tenures = new Map<string, { readonly afterMs: number; readonly beforeMs: number; slots: number }>();
+    const reigns = new Map<string, { readonly afterMs: number; readonly beforeMs: number; slots: number }>();
     let previous: Scrape | undefined;
     for (const scrape of ofLife) {
       for (const account of scrape.accounts) {
-        const open = tenures.get(account.upstream);
+        const open = reigns.get(account.upstream);
         const isNew = open === undefined || account.slots < open.slots;
-        const tenure = isNew
+        const reign = isNew
           ? { afterMs: previous?.fromMs ?? 0, beforeMs: previous?.untilMs ?? 0, slots: 0 }
           : open;
-        tenure.slots = account.slots;
-        tenures.set(account.upstream, tenure);
+        reign.slots = account.slots;
+        reigns.set(account.upstream, reign);
         const requests = requestsOf.get(`${scrape.life} ${account.upstream}`) ?? [];
-        faults.push(...accountFaults(account, requests, scrape, tenure));
+        faults.push(...accountFaults(account, requests, scrape, reign));
       }
       const present = new Set(scrape.accounts.map(({ upstream }) => upstream));
-      for (const upstream of tenures.keys()) if (!present.has(upstream)) tenures.delete(upstream);
+      for (const upstream of reigns.keys()) if (!present.has(upstream)) reigns.delete(upstream);
       previous = scrape;
     }
   }

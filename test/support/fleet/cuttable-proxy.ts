@@ -18,7 +18,7 @@ export class CuttableProxy implements AsyncDisposable {
   readonly #server: Server = createServer({ allowHalfOpen: true }, (near) => this.#accept(near));
   readonly #pairs = new Set<Pair>();
   #cut: Cut | undefined;
-  #delayMs = 0;
+  #delayMs = (): number => 0;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -47,8 +47,8 @@ export class CuttableProxy implements AsyncDisposable {
     }
   }
 
-  /** What passes from now on takes so long, each way. */
-  delay(ms: number): void {
+  /** Each piece that passes from now on takes so long, each way. */
+  delay(ms: () => number): void {
     this.#delayMs = ms;
   }
 
@@ -96,7 +96,8 @@ export class CuttableProxy implements AsyncDisposable {
   #forward(from: Socket, to: Socket): void {
     let before: Promise<unknown> = Promise.resolve();
     from.on("data", (chunk: Buffer) => {
-      if (this.#delayMs > 0) before = Promise.all([before, sleep(this.#delayMs)]);
+      const delayMs = this.#delayMs();
+      if (delayMs > 0) before = Promise.all([before, sleep(delayMs)]);
       before = before.then(() => to.write(chunk));
     });
     from.on("end", () => void before.then(() => to.end()));

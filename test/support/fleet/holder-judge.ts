@@ -1,7 +1,7 @@
 import type { SeenRequest } from "./witness.ts";
 
 /** A stretch in which one life of one replica polled an upstream again and again. */
-export type SessionValidity = {
+export type Stretch = {
   readonly upstream: string;
   readonly life: string;
   /** From its first request's coming until its last one's end. */
@@ -10,36 +10,26 @@ export type SessionValidity = {
   readonly requests: number;
 };
 
-/** An upstream's polls pass from one life to another. */
-export type Handover = {
-  readonly upstream: string;
-  readonly from: string;
-  readonly to: string;
-  /** When the last request of the one and the first one of the other came. */
-  readonly lastMs: number;
-  readonly firstMs: number;
-};
-
-/** Longer silence than this many periods, and it may have let go in between. */
+/** Longer silence than this many periods, and somebody else may have led in between. */
 const SILENT_PERIODS = 1.5;
 
-/** What each life held, as far as its requests tell: whatever others did meanwhile. */
-export function tenuresOf(seen: readonly SeenRequest[], periodMs: number): readonly SessionValidity[] {
-  const tenures: SessionValidity[] = [];
+/** What each life polled, as far as its requests tell: whatever others did meanwhile. */
+function stretchesOf(seen: readonly SeenRequest[], periodMs: number): readonly Stretch[] {
+  const stretches: Stretch[] = [];
   for (const requests of Map.groupBy(inOrder(seen), ({ upstream, life }) => `${upstream} ${life}`).values()) {
-    let open: (SessionValidity & { lastMs: number }) | undefined;
+    let open: (Stretch & { lastMs: number }) | undefined;
     for (const { upstream, life, atMs, endedAtMs } of requests) {
       if (open === undefined || atMs - open.lastMs > SILENT_PERIODS * periodMs) {
-        if (open !== undefined) tenures.push(open);
+        if (open !== undefined) stretches.push(open);
         open = { upstream, life, fromMs: atMs, untilMs: endedAtMs, requests: 1, lastMs: atMs };
       } else {
         const untilMs = Math.max(open.untilMs, endedAtMs);
         open = { ...open, untilMs, requests: open.requests + 1, lastMs: atMs };
       }
     }
-    if (open !== undefined) tenures.push(open);
+    if (open !== undefined) stretches.push(open);
   }
-  return tenures;
+  return stretches;
 }
 
 /**
@@ -48,8 +38,11 @@ export function tenuresOf(seen: readonly SeenRequest[], periodMs: number): reado
  */
 export function holderFaults(seen: readonly SeenRequest[], periodMs: number): readonly string[] {
   const faults: string[] = [];
-  for (const [upstream, tenures] of Map.groupBy(tenuresOf(seen, periodMs), (tenure) => tenure.upstream)) {
-    const sorted = tenures.toSorted((a, b) => a.fromMs - b.fromMs);
+  for (const [upstream, stretches] of Map.groupBy(
+    stretchesOf(seen, periodMs),
+    (stretch) => stretch.upstream,
+  )) {
+    const sorted = stretches.toSorted((a, b) => a.fromMs - b.fromMs);
     sorted.forEach((earlier, index) => {
       for (const later of sorted.slice(index + 1)) {
         if (later.life === earlier.life || later.fromMs >= earlier.untilMs) continue;
@@ -61,24 +54,6 @@ export function holderFaults(seen: readonly SeenRequest[], periodMs: number): re
     });
   }
   return faults;
-}
-
-export function handoversOf(seen: readonly SeenRequest[]): readonly Handover[] {
-  const handovers: Handover[] = [];
-  for (const [upstream, requests] of Map.groupBy(inOrder(seen), (request) => request.upstream)) {
-    requests.forEach((request, index) => {
-      const before = requests[index - 1];
-      if (before === undefined || before.life === request.life) return;
-      const { atMs: lastMs, life: from } = before;
-      handovers.push({ upstream, from, to: request.life, lastMs, firstMs: request.atMs });
-    });
-  }
-  return handovers;
-}
-
-/** Slots that nobody used in between. */
-export function unusedSlots({ lastMs, firstMs }: Handover, periodMs: number): number {
-  return Math.max(0, Math.round((firstMs - lastMs) / periodMs) - 1);
 }
 
 function inOrder(seen: readonly SeenRequest[]): readonly SeenRequest[] {

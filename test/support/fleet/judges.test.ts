@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type PollAccounts, logFaults, scrapeFaults } from "./account-judge.ts";
-import { handoversOf, holderFaults, tenuresOf, unusedSlots } from "./holder-judge.ts";
+import { holderFaults } from "./holder-judge.ts";
 import { busiestWindow, limitFaults } from "./limit-judge.ts";
 import type { SeenRequest } from "./witness.ts";
 
@@ -28,20 +28,6 @@ describe("the judge of limits", () => {
 });
 
 describe("the judge of holders", () => {
-  test("lets one replica take over from another, and come back", () => {
-    const seen = [
-      ...requests("r1", [0, 1_000, 2_000]),
-      ...requests("r2", [2_150, 3_000]),
-      ...requests("r1", [4_000, 5_000]),
-    ];
-    expect(holderFaults(seen, PERIOD_MS)).toEqual([]);
-    expect(tenuresOf(seen, PERIOD_MS).map(({ life, requests }) => [life, requests])).toEqual([
-      ["r1", 3],
-      ["r1", 2],
-      ["r2", 2],
-    ]);
-  });
-
   test("sees a request that comes before another replica's is answered", () => {
     const seen = [...requests("r1", [0]), ...requests("r2", [50])];
     expect(holderFaults(seen, PERIOD_MS)).toEqual(["email: r1 and r2 both polled it for 50 ms"]);
@@ -52,27 +38,14 @@ describe("the judge of holders", () => {
     expect(holderFaults(seen, PERIOD_MS)).toEqual(["email: r1 and r2 both polled it for 1100 ms"]);
   });
 
-  test("sees one poll of somebody else in the middle of a tenure", () => {
+  test("sees one poll of somebody else in the middle of a stretch", () => {
     const seen = [...requests("r1", [0, 1_000, 2_000]), ...requests("r2", [1_300])];
     expect(holderFaults(seen, PERIOD_MS)).toHaveLength(1);
-  });
-
-  test("does not mind what others poll meanwhile", () => {
-    const seen = [...requests("r1", [0, 1_000]), ...requests("r2", [500], "router")];
-    expect(holderFaults(seen, PERIOD_MS)).toEqual([]);
   });
 
   test("tells the lives of one replica apart", () => {
     const seen = [...requests("r1.1", [0, 1_000]), ...requests("r1.2", [900])];
     expect(holderFaults(seen, PERIOD_MS)).toHaveLength(1);
-  });
-
-  test("counts the slots that nobody used in between", () => {
-    const seen = [...requests("r1", [0, 1_000]), ...requests("r2", [4_020])];
-    const handovers = handoversOf(seen);
-    expect(handovers).toEqual([{ upstream: "email", from: "r1", to: "r2", lastMs: 1_000, firstMs: 4_020 }]);
-    expect(handovers.map((handover) => unusedSlots(handover, PERIOD_MS))).toEqual([2]);
-    expect(handoversOf(requests("r1", [0, 1_000]))).toEqual([]);
   });
 });
 
@@ -94,11 +67,6 @@ describe("the judge of accounts", () => {
     ]);
   }
 
-  test("is content where every request is a poll", () => {
-    expect(faults({})).toEqual([]);
-    expect(faults({ polls: 1, slots: 3, inFlight: 1 }, 2_050)).toEqual([]);
-  });
-
   test("sees slots that do not add up", () => {
     expect(faults({ slots: 4 })).toHaveLength(1);
   });
@@ -114,7 +82,7 @@ describe("the judge of accounts", () => {
     expect(faults({ polls: 3, slots: 4, failed: 1 })).toEqual([]);
   });
 
-  test("begins anew where a replica let go of an upstream and got it back", () => {
+  test("begins anew where a replica stood by and led again", () => {
     const scrapes = [
       { life: "r1", fromMs: 0, untilMs: 10, accounts: [] },
       { life: "r1", fromMs: 1_500, untilMs: 1_510, accounts: [{ ...account, polls: 1, slots: 2 }] },

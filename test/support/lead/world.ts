@@ -1,5 +1,5 @@
 import type { Reign } from "../../../src/features/fleet/lead/reign.ts";
-import { type LeadClock, type Leader, startElection } from "../../../src/features/fleet/lead/leader.ts";
+import { type LeadClock, Leader } from "../../../src/features/fleet/lead/leader.ts";
 import type { BudgetTerms } from "../../../src/features/fleet/lead/notes.ts";
 import type { Reading, Register, Written } from "../../../src/features/fleet/lead/register.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
@@ -144,6 +144,14 @@ export class LockWorld {
     }
   }
 
+  /** The register as the server has it. */
+  register(value: Value): Register {
+    return {
+      read: () => Promise.resolve(this.#read(value)),
+      write: (text, version) => Promise.resolve(this.#write(value, text, version)),
+    };
+  }
+
   /** The register as one process reaches it. */
   registerOf(process: Process, value: Value): Register {
     return {
@@ -231,7 +239,7 @@ export class Process {
     this.id = world.newId();
     this.#config = world.config;
     this.#clock = new ProcessClock(world, this);
-    this.#leader = startElection({
+    this.#leader = new Leader({
       lock: world.registerOf(this, world.lock),
       notes: world.registerOf(this, world.notes),
       clock: this.#clock,
@@ -240,6 +248,7 @@ export class Process {
       url: undefined,
       digest: () => String(this.#config),
       terms: () => this.terms,
+      fitting: (facts) => facts,
       random: world.random,
       newId: () => world.newId(),
       onLead: (reign) => this.#lead(reign),
@@ -259,8 +268,7 @@ export class Process {
   #lead(reign: Reign): void {
     const { judge, clock } = this.#world;
     this.reign = reign;
-    const { found } = reign;
-    this.facts = found.kind === "notes" && Array.isArray(found.facts) ? found.facts : [];
+    this.facts = Array.isArray(reign.left) ? reign.left : [];
     this.sentAtMs.clear();
     judge.tookOver(this);
     for (const { budget } of this.terms) {

@@ -4,7 +4,7 @@ import type { Format } from "../../../src/exposition/format.ts";
 import type { MetricsSnapshot } from "../../../src/kernel/metrics/snapshot.ts";
 import { TextFormat } from "../../../src/exposition/text.ts";
 import { type DecodedFamily, decodeFamilies } from "./protobuf-decoder.ts";
-import { METRICS } from "../../../src/app/features/metrics.ts";
+import { METRICS } from "../../../src/app/features/shown.ts";
 
 function bytesOf(snapshot: MetricsSnapshot, format: Format): Buffer {
   // A piece is only good until the next one is asked for.

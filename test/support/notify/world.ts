@@ -1,6 +1,6 @@
 import { type Receiver, RECEIVER_EVENTS } from "../../../src/features/notify/receiver.ts";
 import { type Message, wordsOf } from "../../../src/features/notify/plan/message.ts";
-import type { Condition } from "../../../src/features/notify/plan/alert.ts";
+import type { FiringAlert } from "../../../src/features/notify/plan/alert.ts";
 import { type Notified, rememberedIn } from "../../../src/features/notify/plan/transitions.ts";
 import type { HealthState } from "../../../src/kernel/poll/health.ts";
 import type { Recorder } from "../../../src/kernel/poll/ports.ts";
@@ -48,7 +48,7 @@ export class NotifyWorld {
   readonly notified: Map<string, Notified> = new Map();
   readonly logged: string[] = [];
   readonly upstreams: Map<string, Watched> = new Map();
-  conditions: Condition[] = [];
+  firing: FiringAlert[] = [];
   take: (receiver: string, message: Message) => Taking = () => TAKEN;
   /** In place of `take`: sends it to a receiver at a real socket. */
   deliver: ((receiver: Receiver, message: Message) => Promise<Delivery>) | undefined;
@@ -75,40 +75,43 @@ export class NotifyWorld {
     const life = (this.#life += 1);
     const isAlive = (): boolean => this.#life === life;
     const log = (_: object, msg: string): void => void this.logged.push(msg);
-    const notifier = new Notifier(this.#receivers, {
-      clock: this.clock,
-      log: { debug: log, info: log, warn: log, error: log },
-      random: this.random,
-      send: (receiver, message) =>
-        this.deliver?.(receiver, message) ?? this.#send(receiver.name, message, isAlive),
-      keep: (note) => {
-        const { since, notified } = rememberedIn([{ notes: [note] }]);
-        for (const [receiver, sinceMs] of since) this.since.set(receiver, sinceMs);
-        if (isAlive()) for (const each of notified) this.notified.set(note.key, each);
-      },
-      before: { since: new Map(this.since), notified: [...this.notified.values()] },
-      onBug: (error) => {
-        throw error;
-      },
-      view: () => ({
-        upstream: (name) => {
-          const watched = this.upstreams.get(name);
-          return watched && { ...watched, labels: { team: name.startsWith("a") ? "growth" : "core" } };
+    const notifier = new Notifier(
+      { notify: this.#receivers },
+      {
+        clock: this.clock,
+        log: { debug: log, info: log, warn: log, error: log },
+        random: this.random,
+        send: (receiver, message) =>
+          this.deliver?.(receiver, message) ?? this.#send(receiver.name, message, isAlive),
+        keep: (note) => {
+          const { since, notified } = rememberedIn([{ notes: [note] }]);
+          for (const [receiver, sinceMs] of since) this.since.set(receiver, sinceMs);
+          if (isAlive()) for (const each of notified) this.notified.set(note.key, each);
         },
-        incidentsOf: (name) => this.upstreams.get(name)?.incidents.toReversed() ?? [],
-        conditions: () => this.conditions,
-        words: (name) => {
-          const status = sampleStatus({
-            nowMs: this.nowMs,
-            upstreams: [...this.upstreams.keys()].map((each) => sampleUpstreamStatus({ name: each })),
-          });
-          const facts = status.facts(name);
-          return facts && wordsOf(facts, status);
+        before: { since: new Map(this.since), notified: [...this.notified.values()] },
+        onBug: (error) => {
+          throw error;
         },
-        of: this.upstreams.size,
-        pageUrl: "https://pacewatch.example",
-      }),
-    });
+        view: () => ({
+          upstream: (name) => {
+            const watched = this.upstreams.get(name);
+            return watched && { ...watched, labels: { team: name.startsWith("a") ? "growth" : "core" } };
+          },
+          incidentsOf: (name) => this.upstreams.get(name)?.incidents.toReversed() ?? [],
+          firing: () => this.firing,
+          words: (name) => {
+            const status = sampleStatus({
+              nowMs: this.nowMs,
+              upstreams: [...this.upstreams.keys()].map((each) => sampleUpstreamStatus({ name: each })),
+            });
+            const facts = status.facts(name);
+            return facts && wordsOf(facts, status);
+          },
+          of: this.upstreams.size,
+          pageUrl: "https://pacewatch.example",
+        }),
+      },
+    );
     this.#notifier = notifier;
     this.#recorders = new Map([...this.upstreams.keys()].map((name) => [name, notifier.recorderOf(name)]));
     notifier.start();
@@ -116,7 +119,7 @@ export class NotifyWorld {
 
   reload(receivers: readonly Receiver[]): void {
     this.#receivers = receivers;
-    this.#notifier?.change(receivers);
+    this.#notifier?.changed({ notify: receivers });
   }
 
   /** In the middle of whatever it does. */
@@ -142,6 +145,10 @@ export class NotifyWorld {
     return `${name}/${startedAtMs.toString(36)}`;
   }
 
+  fails(name: string, polls: Partial<Pick<Incident, "polls" | "reasons" | "answeredBy">>): void {
+    this.#change(name, polls);
+  }
+
   rise(name: string): void {
     this.#change(name, { endedAtMs: this.nowMs });
     this.#changed(name, "up");
@@ -156,6 +163,11 @@ export class NotifyWorld {
   wasUnwatched(name: string): void {
     this.#change(name, { endedAtMs: this.nowMs, isUnwatched: true });
     this.#watched(name).state = "unknown";
+  }
+
+  /** Its incident stays open. */
+  becomes(name: string, to: HealthState): void {
+    this.#changed(name, to);
   }
 
   /** It answers, and had no incident since. */

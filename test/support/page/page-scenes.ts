@@ -10,7 +10,9 @@ import {
   type HealthEvent,
 } from "../../../src/kernel/poll/health.ts";
 import { hash32 } from "../../../src/kernel/schedule/hash.ts";
-import type { UpstreamFacts, ValueStatus } from "../../../src/features/status/status.ts";
+import type { Fields } from "../../../src/kernel/text/field.ts";
+import type { UpstreamFacts } from "../../../src/features/status/status.ts";
+import type { ValueStatus } from "../../../src/features/values/facts.ts";
 import { CALENDAR, type Column, type PollOfColumn, spanOf } from "../../../src/features/history/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import { samplePoll } from "../kernel-samples.ts";
@@ -130,7 +132,7 @@ class Recording {
 }
 
 /** The status of one upstream at the end of its history, and its incidents. */
-export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}): Played {
+export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> & Fields = {}): Played {
   const { name, everyMs, runs, monthFailedOneIn, skipped = [] } = of;
   const skippedCount = skipped.reduce((sum, { count }) => sum + count, 0);
   const lengthMs = runs.reduce((sum, run) => sum + run.polls * (run.everyMs ?? everyMs), 0);
@@ -159,7 +161,6 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}):
     url: `https://${name}.example/v1/resources`,
     budgets: [name],
     schedule: { source: `every ${everyMs / 1_000}s`, longestGapMs: everyMs },
-    usualGapMs: everyMs,
     degradedAboveMs: DEGRADED_ABOVE_MS,
     health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
     nextSlotAtMs: SCENE_NOW_MS + 0.3 * everyMs,

@@ -1,5 +1,4 @@
 import { systemClock } from "../../../src/platform/clock.ts";
-import { Thread } from "../../../src/platform/thread.ts";
 import {
   CALENDAR,
   type Columns,
@@ -47,7 +46,6 @@ export class SceneServer implements AsyncDisposable {
       port: 0,
       webConfig: undefined,
       clock: systemClock,
-      threadOf: (thread) => new Thread(thread),
       onWarning: (message) => process.stderr.write(`${message}\n`),
     });
     if (opened.kind === "refused") throw new Error(opened.faults.join("\n"));

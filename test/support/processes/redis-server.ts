@@ -97,6 +97,10 @@ export class RedisServer implements AsyncDisposable {
     await this.#listening();
   }
 
+  async empty(): Promise<void> {
+    await this.#ask("flushall");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     await rm(this.#directory, { recursive: true, force: true });

@@ -1,8 +1,10 @@
-import { startSimulatedUpstream, type UpstreamOptions } from "../../../src/simulator/upstream.ts";
+import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { silent } from "../silent.ts";
+import type { ProcessOptions } from "./upstream-process.ts";
 
 // The other end of upstream-process.ts. It goes with its parent.
-const options = JSON.parse(process.argv[2] ?? "") as UpstreamOptions;
-const upstream = await startSimulatedUpstream(options);
+const options = JSON.parse(process.argv[2] ?? "") as ProcessOptions;
+const upstream = await startSimulatedUpstream({ ...options, dialect: silent });
 
 function report(): void {
   const worst = upstream.worstWindow()[0]?.requests ?? 0;

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { UpstreamOptions } from "../../../src/simulator/upstream.ts";
 
-/** A simulated upstream in a process of its own, so that it alone can be frozen. */
+/** A simulated upstream in a process of its own, so that it alone can be frozen. It tells nothing of its limits. */
 
 const SERVER = fileURLToPath(new URL("upstream-process-main.ts", import.meta.url));
+
+export type ProcessOptions = Pick<UpstreamOptions, "name" | "limits">;
 
 /** What the upstream counted by its own clock. */
 export type UpstreamReport = {
@@ -46,7 +48,7 @@ export class UpstreamProcess implements AsyncDisposable {
   }
 }
 
-export async function startUpstreamProcess(options: UpstreamOptions): Promise<UpstreamProcess> {
+export async function startUpstreamProcess(options: ProcessOptions): Promise<UpstreamProcess> {
   const child = fork(SERVER, [JSON.stringify(options)], { execArgv: [], env: {} });
   const [{ url }] = (await once(child, "message")) as [UpstreamReport];
   return new UpstreamProcess(child, url);

@@ -15,6 +15,8 @@ type Watching = {
   /** When its polls came, in seconds. */
   readonly polledS: readonly number[];
   readonly upstream: Upstream;
+  /** When its settings were there, if that was not at its first poll. */
+  readonly reloadedS?: number;
 };
 
 type Story = {
@@ -74,8 +76,8 @@ function judge(
   };
   const setting = (of: (upstream: Upstream) => number | string): string =>
     seen
-      .map((s) => watching.findLast(({ polledS: [firstS = 0] }) => firstS <= s) ?? watching[0])
-      .map((at) => (at === undefined ? "_" : of(at.upstream)))
+      .map((s) => watching.findLast(({ polledS: [firstS = 0], reloadedS = firstS }) => reloadedS <= s))
+      .map((at = watching[0]) => (at === undefined ? "_" : of(at.upstream)))
       .join(" ");
   const [fromS, untilS] = story.down ?? [Infinity, Infinity];
   const input = {
@@ -187,6 +189,31 @@ describe.skipIf(promtool === undefined)("after a reload", () => {
     const fails = (atS: number): boolean => atS >= 330 * 60 && atS < 361.5 * 60;
     const burning = ["1h", "6h", "1d", "3d"].map(BURNING);
     expect(judge({ watching, forMinutes: 370, fails }, [363 * 60, ...burning])).toContain("SUCCESS");
+  });
+
+  test("to a quick schedule, one failed poll of a slow one is one slot, as long as a window holds it", () => {
+    const slow = polled(every(600_000, 0.99), 0, 90);
+    const failedS = slow.polledS.at(-1) ?? 0;
+    const quick = polled(every(5_000, 0.99), Math.ceil(failedS / 60) + 1, 160);
+    const story: Story = {
+      watching: [slow, { ...quick, reloadedS: failedS + 5 }],
+      forMinutes: 160,
+      fails: (atS) => atS === failedS,
+    };
+    const claims = Array.from(
+      { length: 65 },
+      (_, minute) => [Math.ceil(failedS / 60 + minute) * 60] as const,
+    );
+    expect(judge(story, ...claims)).toContain("SUCCESS");
+  });
+
+  test("to a quick schedule, an outage burns the budget by its own slots ten minutes later", () => {
+    const watching = [polled(every(3_600_000, 0.999), 0, 120), polled(every(10_000, 0.999), 120, 160)];
+    const fails = (atS: number): boolean => atS >= 140 * 60;
+    const burning = ["1h", "6h", "1d", "3d"].map(BURNING);
+    expect(judge({ watching, forMinutes: 160, fails }, [139 * 60], [150 * 60, ...burning])).toContain(
+      "SUCCESS",
+    );
   });
 
   test("to a slow schedule, what a quick one watched for a minute is a minute", () => {

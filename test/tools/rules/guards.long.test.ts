@@ -4,7 +4,7 @@ import { DENSITIES, guardsOf } from "./guards.ts";
 
 const promtool = requireBinary("promtool");
 
-test.skipIf(promtool === undefined).each(["one", "fleet"] as const)(
+test.skipIf(promtool === undefined).each(["one", "fleet", "vantages"] as const)(
   "computes each guard that the proof speaks of, for %s",
   (watchers) => {
     expect(DENSITIES.length).toBeGreaterThan(100);

@@ -8,7 +8,7 @@ import {
   fewestThatMean,
   guardFailures,
 } from "../../../src/proof/objective-density.ts";
-import { ROUND_PERIODS_MS } from "../../../src/proof/suggestions.ts";
+import { ROUND_PERIODS_MS } from "../../../src/proof/findings.ts";
 import { formatDuration } from "../../../src/kernel/time/duration.ts";
 import { ruleGroups, rulesText, type Watchers } from "../../../tools/rules/rules.ts";
 import { runWith } from "../promtool.ts";

@@ -5,6 +5,7 @@ import { rulesText } from "../../../tools/rules/rules.ts";
 import { looksAgain } from "../../../src/proof/looking-again.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
+import type { Exchange, Observation } from "../../../src/kernel/exchange/exchange.ts";
 import type { PollEvent } from "../../../src/kernel/poll/ports.ts";
 import { slotsOf } from "../../../src/kernel/schedule/schedule.ts";
 import { formatDuration, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
@@ -36,19 +37,61 @@ const PERIODS_MS = [5_000, 15_000, MINUTE_MS, 10 * MINUTE_MS];
 const PHASES = 120;
 /** As in the Prometheus config that ships. */
 const SCRAPED_EVERY_S = 15;
+/** By then a start's silence is over, and it is confirmed how each upstream is. */
+const KNOWN_AFTER_MS = 3 * MINUTE_MS;
+/** As long as an upstream has by default. */
+const TIMEOUT_MS = 10_000;
 const BEGAN_MS = Date.UTC(2026, 10, 30, 12);
 
-type Outage = { readonly upstream: Upstream; readonly lastsS: number; readonly fromMs: number };
+type Failing = {
+  readonly words: string;
+  readonly during: () => Observation;
+  readonly otherwise: () => Observation;
+};
+type Outage = {
+  readonly upstream: Upstream;
+  readonly failing: Failing;
+  readonly lastsS: number;
+  readonly fromMs: number;
+};
 type Change = { readonly atMs: number; readonly up: 0 | 1 };
 
-function outagesAt(periodMs: number, outagesS: readonly number[] = OUTAGES_S): readonly Outage[] {
+const SERVER_ERROR = failing("", answered(500));
+/** Each is tried every 15 s. */
+const OTHER_FAILURES: readonly Failing[] = [
+  failing("503 with `Retry-After: 2`", answered(503, [["retry-after", "2"]])),
+  failing("503 with `Retry-After: 30`", answered(503, [["retry-after", "30"]])),
+  {
+    words: "a timeout beside a rejected key",
+    during: () =>
+      observed({ kind: "broken", fault: "timeout", detail: "", sent: true, head: undefined }, TIMEOUT_MS),
+    otherwise: () => observed(answered(401), 50),
+  },
+];
+
+function failing(words: string, exchange: Exchange): Failing {
+  return { words, during: () => observed(exchange, 50), otherwise: () => observed(answered(200), 50) };
+}
+
+function outagesAt(
+  periodMs: number,
+  how: Failing,
+  outagesS: readonly number[] = OUTAGES_S,
+): readonly Outage[] {
   return outagesS.flatMap((lastsS) =>
     Array.from({ length: PHASES }, (_, phase) => {
       const name = `${lastsS}-${phase}`;
       const schedule = sampleSchedule(periodMs, name);
-      const slotMs = slotsOf(schedule).next(BEGAN_MS + periodMs + MINUTE_MS);
-      const upstream = sampleUpstream({ name, schedule, budgets: [name], confirm: 1, confirmOverMs: 10_000 });
-      return { upstream, lastsS, fromMs: slotMs + ((phase + 0.5) / PHASES) * periodMs };
+      const slotMs = slotsOf(schedule).next(BEGAN_MS + periodMs + KNOWN_AFTER_MS);
+      const upstream = sampleUpstream({
+        name,
+        schedule,
+        budgets: [name],
+        timeoutMs: TIMEOUT_MS,
+        confirm: 1,
+        confirmOverMs: 10_000,
+      });
+      return { upstream, failing: how, lastsS, fromMs: slotMs + ((phase + 0.5) / PHASES) * periodMs };
     }),
   );
 }
@@ -80,9 +123,9 @@ async function seen(
       throw error;
     },
   });
-  const probes = outages.map(({ upstream, fromMs, lastsS }) => {
+  const probes = outages.map(({ upstream, failing: { during, otherwise }, fromMs, lastsS }) => {
     const isDown = (): boolean => clock.wallNow() >= fromMs && clock.wallNow() < fromMs + lastsS * SECOND_MS;
-    return [upstream.name, new FakeProbe(clock, () => observed(answered(isDown() ? 500 : 200), 50))] as const;
+    return [upstream.name, new FakeProbe(clock, () => (isDown() ? during() : otherwise()))] as const;
   });
   supervisor.apply(config, new Map(probes));
   await clock.advance(forMs);
@@ -164,13 +207,17 @@ test.skipIf(promtool === undefined)(
     const known: (readonly string[])[] = [];
     const alerted: (readonly string[])[] = [];
     const over: (readonly string[])[] = [];
-    for (const periodMs of PERIODS_MS) {
-      const outages = outagesAt(periodMs);
-      const forMs = 4 * periodMs + 4 * MINUTE_MS;
+    const rows = [
+      ...PERIODS_MS.map((periodMs) => ({ periodMs, how: SERVER_ERROR })),
+      ...OTHER_FAILURES.map((how) => ({ periodMs: 15_000, how })),
+    ];
+    for (const { periodMs, how } of rows) {
+      const outages = outagesAt(periodMs, how);
+      const forMs = KNOWN_AFTER_MS + 4 * periodMs + 3 * MINUTE_MS;
       const changes = await seen(outages, forMs);
       const fired = firstFired(changes, forMs);
       const row = (toldAtS: (upstream: string) => number | undefined): readonly string[] => [
-        `every ${formatDuration(periodMs)}`,
+        [`every ${formatDuration(periodMs)}`, how.words].filter(Boolean).join(", "),
         ...OUTAGES_S.map((wanted) =>
           cell(
             outages.filter(({ lastsS }) => lastsS === wanted),
@@ -185,8 +232,9 @@ test.skipIf(promtool === undefined)(
         }),
       );
       alerted.push(row((name) => fired.get(name)));
-      const ended = outagesAt(periodMs, ENDED_S);
-      const until = await seen(ended, 4 * periodMs + 14 * MINUTE_MS);
+      if (how !== SERVER_ERROR) continue;
+      const ended = outagesAt(periodMs, how, ENDED_S);
+      const until = await seen(ended, KNOWN_AFTER_MS + 4 * periodMs + 13 * MINUTE_MS);
       over.push([
         `every ${formatDuration(periodMs)}`,
         ...ENDED_S.map((wanted) =>

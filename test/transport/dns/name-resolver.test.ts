@@ -9,7 +9,7 @@ import {
   hasGlobalIPv6,
   NameResolver,
 } from "../../../src/transport/dns/name-resolver.ts";
-import { SystemNames } from "../../../src/transport/dns/system-files.ts";
+import { nameReader } from "../../../src/transport/dns/system-files.ts";
 import { codeOf } from "../../../src/kernel/text/escape.ts";
 import { type NameAnswer, NameServer } from "../../support/name-server.ts";
 
@@ -27,7 +27,7 @@ class World implements AsyncDisposable {
   private constructor(server: NameServer, folder: string, askSystem: AskSystem) {
     this.server = server;
     this.#folder = folder;
-    const names = new SystemNames({
+    const names = nameReader({
       hosts: join(folder, "hosts"),
       resolvConf: join(folder, "resolv.conf"),
       nsswitch: join(folder, "nsswitch.conf"),

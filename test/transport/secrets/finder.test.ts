@@ -1,8 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SecretFinder, WITHHELD } from "../../../src/transport/secrets/finder.ts";
+import {
+  SecretFinder,
+  WITHHELD,
+  SEARCHED_TEXT_CHARS,
+  searchedChars,
+} from "../../../src/transport/secrets/finder.ts";
 import { KnownKeys } from "../../../src/transport/secrets/known-keys.ts";
-import { SEARCHED_TEXT_CHARS, searchedChars } from "../../../src/kernel/exchange/bounds.ts";
 import { oneLine } from "../../../src/kernel/text/escape.ts";
 import { WRITINGS } from "../../support/written.ts";
 

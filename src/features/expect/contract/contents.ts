@@ -7,7 +7,7 @@ import { faultsOf } from "../../../config/check/faults.ts";
 import { complain, complainOfKey } from "../../../config/read/fault.ts";
 import { nameOfPath } from "../../../config/read/wording.ts";
 import { readYaml } from "../../../config/read/yaml.ts";
-import type { Contract } from "../checks.ts";
+import type { Contract } from "./contracts.ts";
 import { openSchemaReader, type SchemaReading } from "./schema-reader.ts";
 
 export const CONTRACTS: ContentKind = {

@@ -5,8 +5,8 @@ import { isList, isObject } from "../../../kernel/text/json.ts";
 import { messageOf } from "../../../kernel/text/escape.ts";
 import { wordSet } from "../../../kernel/text/word-set.ts";
 import { DRAFT, isInner, type Known, stepsOf, writtenOf } from "./contracts.ts";
-import { DRAFT_RULES } from "./draft.ts";
 import { ruleInWords } from "./words.ts";
+import { JSON_TYPES } from "../../../kernel/exchange/json-value.ts";
 
 type Path = readonly string[];
 
@@ -24,7 +24,7 @@ export type SchemaReading =
   | { readonly kind: "refused"; readonly faults: readonly SchemaFault[] };
 
 type Library = typeof import("@cfworker/json-schema");
-type Part = { readonly path: Path; readonly schema: Schema };
+type SubSchema = { readonly path: Path; readonly schema: Schema };
 
 /** So many schemas may be about one value, one because of the other. */
 const MOST_IN_A_ROW = 100;
@@ -60,10 +60,10 @@ export async function openSchemaReader(): Promise<(document: unknown) => SchemaR
 function read(schema: Schema | boolean, library: Library): SchemaReading {
   const ofDraft = faultsOfDraft(schema, library);
   if (ofDraft.length > 0) return { kind: "refused", faults: ofDraft };
-  const parts = [...partsOf(schema, [], library)];
+  const parts = [...subSchemasOf(schema, [], library)];
   const formats = parts.filter(({ schema: { format } }) => format !== undefined);
   const anchors = new Set<string>();
-  const faults = parts.flatMap((part) => [...faultsOfPart(part, anchors)]);
+  const faults = parts.flatMap((part) => [...faultsOfSubSchema(part, anchors)]);
   for (const part of parts) for (const key of REMARKS) Reflect.deleteProperty(part.schema, key);
   const known = { schema, parts: library.dereference(schema) };
   const lost = parts.filter(
@@ -104,7 +104,7 @@ function faultsOfDraft(schema: unknown, { dereference, validate }: Library): rea
 }
 
 /** All schemas in it, itself included. */
-function* partsOf(schema: unknown, path: Path, library: Library): Generator<Part> {
+function* subSchemasOf(schema: unknown, path: Path, library: Library): Generator<SubSchema> {
   if (!isObject(schema)) return;
   yield { path, schema };
   for (const [key, inner] of Object.entries(schema)) {
@@ -116,11 +116,11 @@ function* partsOf(schema: unknown, path: Path, library: Library): Generator<Part
         : library.schemaKeyword[key] === true
           ? [[[key], inner]]
           : [];
-    for (const [steps, each] of inners) yield* partsOf(each, [...path, ...steps], library);
+    for (const [steps, each] of inners) yield* subSchemasOf(each, [...path, ...steps], library);
   }
 }
 
-function* faultsOfPart({ path, schema }: Part, anchors: Set<string>): Generator<SchemaFault> {
+function* faultsOfSubSchema({ path, schema }: SubSchema, anchors: Set<string>): Generator<SchemaFault> {
   const { $id, $anchor, pattern, patternProperties = {} } = schema;
   if ($id !== undefined && path.length > 0) {
     yield valueFault([...path, "$id"], "must stand only at the beginning of the file");
@@ -154,7 +154,7 @@ function targetOf({ __absolute_ref__: address }: Schema, { parts }: Known): Sche
 }
 
 /** A schema that is about a value because of itself would be judged without end. */
-function firstLoop(parts: readonly Part[], known: Known): Part | undefined {
+function firstLoop(parts: readonly SubSchema[], known: Known): SubSchema | undefined {
   const sound = new Set<Schema>();
   const above = new Set<Schema>();
   const leadsToItself = (schema: Schema | boolean | undefined): boolean => {
@@ -182,3 +182,45 @@ function shared(text: string): Uint8Array<SharedArrayBuffer> {
   memory.set(bytes);
   return memory;
 }
+
+const NAME = "https://json-schema.org/draft/2020-12/schema";
+
+const ANY = {};
+const TEXT = { type: "string" };
+const NUMBER = { type: "number" };
+const COUNT = { type: "integer", minimum: 0 };
+const NAMES = { type: "array", items: TEXT };
+const SCHEMA = { $ref: "#" };
+const SCHEMAS = { type: "array", minItems: 1, items: SCHEMA };
+const BY_NAME = { type: "object", additionalProperties: SCHEMA };
+const ONE_TYPE = { enum: JSON_TYPES };
+
+function all(keys: string, rule: object): object {
+  return Object.fromEntries(keys.split(" ").map((key) => [key, rule]));
+}
+
+const DRAFT_RULES: object = {
+  type: ["object", "boolean"],
+  properties: {
+    $schema: { enum: [NAME, `${NAME}#`] },
+    $anchor: { type: "string", pattern: "^[A-Za-z_][\\w.-]*$" },
+    type: { if: { type: "array" }, else: ONE_TYPE, items: ONE_TYPE, minItems: 1 },
+    enum: { type: "array" },
+    multipleOf: { type: "number", exclusiveMinimum: 0 },
+    uniqueItems: { type: "boolean" },
+    required: NAMES,
+    dependentRequired: { type: "object", additionalProperties: NAMES },
+    ...all("const default examples deprecated readOnly writeOnly contentSchema", ANY),
+    ...all("title description $comment $id $ref pattern format contentEncoding contentMediaType", TEXT),
+    ...all("minimum maximum exclusiveMinimum exclusiveMaximum", NUMBER),
+    ...all(
+      "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties",
+      COUNT,
+    ),
+    ...all("additionalProperties propertyNames items contains not if then else", SCHEMA),
+    ...all("unevaluatedItems unevaluatedProperties", SCHEMA),
+    ...all("prefixItems allOf anyOf oneOf", SCHEMAS),
+    ...all("$defs definitions properties patternProperties dependentSchemas", BY_NAME),
+  },
+  additionalProperties: false,
+};

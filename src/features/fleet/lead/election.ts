@@ -31,7 +31,9 @@ export type Heard =
   /** Nothing is sent from now on. */
   | { readonly kind: "stop" }
   /** The lock can be freed: what the next leader must know is noted. */
-  | { readonly kind: "drained" };
+  | { readonly kind: "drained" }
+  /** What the next leader must know cannot be noted: it leads no more. */
+  | { readonly kind: "foreign notes" };
 
 export type LockCall = {
   readonly kind: "read" | "take" | "renew" | "nobody" | "free";
@@ -135,6 +137,8 @@ export function next(election: Election, heard: Heard, now: Instant, luck: Luck)
       return { ...election, stop: "draining", tickAtMs: soonUnlessAsked(election, now) };
     case "drained":
       return { ...election, stop: "drained", tickAtMs: soonUnlessAsked(election, now) };
+    case "foreign notes":
+      return lost(election, now, luck);
     case "answer": {
       const { call } = election;
       if (call === undefined) return election;
@@ -293,9 +297,9 @@ function leading(
 }
 
 function renewed(election: Election, mine: Mine, now: Instant, luck: Luck): Election {
-  const dueAtMs = mine.right.monoMs + (election.ttlMs / 4) * spread(luck);
+  const dueMs = mine.right.monoMs + (election.ttlMs / 4) * spread(luck);
   const isFreeing = election.stop === "drained";
-  return { ...election, mine, tickAtMs: isFreeing ? now.monoMs : Math.max(now.monoMs, dueAtMs) };
+  return { ...election, mine, tickAtMs: isFreeing ? now.monoMs : Math.max(now.monoMs, dueMs) };
 }
 
 function lost(election: Election, now: Instant, luck: Luck): Election {

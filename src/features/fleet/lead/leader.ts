@@ -37,6 +37,7 @@ export type LeaderParts = {
   readonly digest: () => string;
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
+  readonly fitting: ReignParts["fitting"];
   readonly random: () => number;
   /** Another text each time. */
   readonly newId: () => string;
@@ -55,10 +56,6 @@ export type LeadState = {
   /** No call to the lock has been answered since then, by the monotonic clock. */
   readonly unreachableSinceMs: number | undefined;
 };
-
-export function startElection(parts: LeaderParts): Leader {
-  return new Leader(parts);
-}
 
 export class Leader {
   readonly #parts: LeaderParts;
@@ -124,9 +121,12 @@ export class Leader {
     this.#lookAtNotes();
     const reign = this.#reign;
     if (reign?.begin() === true) this.#parts.onLead(reign);
-    const isForeign = this.state.role === "foreign";
+    const { role } = this.state;
+    const isForeign = role === "foreign";
     if (isForeign && !this.#wasForeign) this.#parts.onForeign();
-    this.#wasForeign = isForeign;
+    if (reign?.isForeign === true && reign.hasBegun) this.#hear({ kind: "foreign notes" });
+    // Until it takes the lock again, nobody is known to lead.
+    if (role !== "election") this.#wasForeign = isForeign;
     if (reign?.hasRested === true && this.#election.stop === "draining") this.#hear({ kind: "drained" });
   }
 

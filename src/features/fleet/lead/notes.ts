@@ -6,6 +6,7 @@
  */
 
 import {
+  anyList,
   count,
   exactly,
   json,
@@ -17,6 +18,7 @@ import {
   type Row,
   text,
 } from "../../../kernel/text/rows.ts";
+import { hash32 } from "../../../kernel/schedule/hash.ts";
 import type { Reading } from "./register.ts";
 
 export type BudgetTerms = {
@@ -42,6 +44,7 @@ export type BudgetRow = {
 
 export type Rows = ReadonlyMap<string, BudgetRow>;
 
+/** `rows`: by the id of a budget. */
 type Noted = { readonly n: string; readonly rows: Rows; readonly facts: unknown };
 
 export type Found = {
@@ -79,7 +82,7 @@ export function foundIn({ value, isSure }: Reading, before: Found | undefined, m
 export function startOf(terms: BudgetTerms, { noted, isSure, firstAtMs, atMs }: Found): Start {
   const { digest } = terms;
   const rows = typeof noted === "object" ? noted.rows : undefined;
-  const row = rows?.get(terms.budget);
+  const row = rows?.get(budgetId(terms.budget));
   // Without any notes it is a restart like others.
   const isSame = rows === undefined ? terms.isPart !== true : row?.terms?.digest === digest;
   const wholeMs = Math.max(terms.wholeMs, row?.terms?.wholeMs ?? 0);
@@ -141,16 +144,26 @@ export function isPolled(row: BudgetRow | undefined, { digest }: BudgetTerms): b
 
 const FORMAT = 1;
 
-/** Budgets of the same terms are many, so their terms are written once. */
+/** Of the notes, without facts, in JSON: so many at most beside the budgets, and so many for each budget. */
+export const BYTES_OF_ALL = 200;
+export const BYTES_OF_BUDGET = 100;
+
+/** Budgets of the same terms are many, so their terms are written once. Names may be long: theirs are digests. */
 export function notesText(n: string, rows: Rows, facts: unknown): string {
   const terms = new Map([...rows.values()].map((row) => [keyOf(row.terms), row.terms]));
   const places = new Map([...terms.keys()].map((key, place) => [key, place]));
   const budgets = [...rows].map(([budget, row]) => [
-    budget,
+    budgetId(budget),
     places.get(keyOf(row.terms)),
     ...(row.rest === undefined ? [] : [Math.ceil(row.rest.leftMs), row.rest.digest]),
   ]);
   return JSON.stringify({ format: FORMAT, n, budgets, terms: [...terms.values()], facts });
+}
+
+/** Of 53 bits. Names that have one hash have others backwards: what only follows one would have one hash again. */
+function budgetId(name: string): string {
+  const backwards = name.split("").toReversed().join("");
+  return (hash32(name) * 2 ** 21 + (hash32(backwards) >>> 11)).toString(36);
 }
 
 function keyOf(terms: Terms | undefined): string {
@@ -164,10 +177,10 @@ function notedIn(value: string | undefined): Noted | "foreign" | undefined {
 function notesIn(notes: Row): Noted {
   notes.get("format", exactly(FORMAT));
   const table = notes.get("terms", listOf(optional(objectOf(termsIn))));
-  const budgetIn = (stored: unknown): readonly [budget: string, row: BudgetRow] => {
-    const [budget, place, leftMs, digest] = listOf((each: unknown) => each)(stored);
+  const budgetIn = (stored: unknown): readonly [id: string, row: BudgetRow] => {
+    const [id, place, leftMs, digest] = anyList(stored);
     const rest = digest === undefined ? undefined : { leftMs: number(leftMs), digest: text(digest) };
-    return [text(budget), { terms: table[count(place)], rest }];
+    return [text(id), { terms: table[count(place)], rest }];
   };
   const rows = new Map(notes.get("budgets", listOf(budgetIn)));
   return { n: notes.get("n", text), rows, facts: notes.get("facts", (facts) => facts) };

@@ -2,6 +2,8 @@ import type { Clock } from "../../../kernel/time/clock.ts";
 import { LATE, within } from "../../../platform/within.ts";
 import { type Luck, retryMs } from "./election.ts";
 import {
+  BYTES_OF_ALL,
+  BYTES_OF_BUDGET,
   type BudgetTerms,
   changedStarts,
   type Found,
@@ -20,11 +22,10 @@ import { MOST_BYTES, type Reading, type Register } from "./register.ts";
 /** From winning the lock until losing it. It never comes back: the next one is another. */
 export interface Reign {
   readonly term: number;
-  /** What the leader before wrote, in `facts` as it was given to `write`. */
-  readonly found:
-    | { readonly kind: "notes"; readonly facts: unknown; readonly isSure: boolean }
-    /** `isLoss`: there was a leader before, and its notes should be there. */
-    | { readonly kind: "none"; readonly isLoss: boolean };
+  /** What the leader before gave to `write`. */
+  readonly left: unknown;
+  /** There was a leader before, and its notes should be there. */
+  readonly isLoss: boolean;
   /**
    * By the monotonic clock: the cold start of this budget, or what is left of it. Of one that came with a reload it is
    * in the past: when it begins is its ledger's business.
@@ -37,6 +38,8 @@ export interface Reign {
    * again, with those that come next. False, and forgotten, where they are too long.
    */
   write(facts: unknown): Promise<boolean>;
+  /** So long may they be. */
+  readonly mostBytes: number;
   /** After a reload: a budget sends under new terms once they are noted. */
   termsChanged(): void;
 }
@@ -56,7 +59,9 @@ export type ReignParts = {
   readonly clock: Clock;
   readonly luck: () => Luck;
   readonly right: () => Right;
-  /** Something was noted. */
+  /** Facts without those that are needed least: they have so many bytes at most. */
+  readonly fitting: (facts: unknown, mostBytes: number) => unknown;
+  /** Something was noted, or cannot be. */
   readonly onNoted: () => void;
 };
 
@@ -98,10 +103,13 @@ export class OwnReign implements Reign {
     return this.#found?.noted === "foreign";
   }
 
-  get found(): Reign["found"] {
-    const { noted, isSure } = this.#found ?? {};
-    if (typeof noted === "object") return { kind: "notes", facts: noted.facts, isSure: isSure === true };
-    return { kind: "none", isLoss: this.#parts.isAfterLeader };
+  get left(): unknown {
+    const noted = this.#found?.noted;
+    return typeof noted === "object" ? noted.facts : undefined;
+  }
+
+  get isLoss(): boolean {
+    return this.#parts.isAfterLeader && typeof this.#found?.noted !== "object";
   }
 
   startsAtMs(budget: string): number {
@@ -121,14 +129,18 @@ export class OwnReign implements Reign {
 
   write(facts: unknown): Promise<boolean> {
     if (this.#parts.right() === "none" || this.#noted === undefined) return Promise.resolve(false);
-    const bytes = new TextEncoder().encode(notesText(this.#noted.n, this.#noted.rows, facts)).length;
-    if (bytes > MOST_BYTES) return Promise.resolve(false);
+    if (new TextEncoder().encode(JSON.stringify(facts)).length > this.mostBytes)
+      return Promise.resolve(false);
     this.#facts = facts;
     this.#factsCount += 1;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#waiting = [...this.#waiting, { count: this.#factsCount, resolve }];
     this.#wake();
     return promise;
+  }
+
+  get mostBytes(): number {
+    return MOST_BYTES - BYTES_OF_ALL - BYTES_OF_BUDGET * this.#starts.size;
   }
 
   termsChanged(): void {
@@ -169,7 +181,7 @@ export class OwnReign implements Reign {
     while (right() !== "none") {
       const outcome = await this.#step();
       if (outcome === "unknown") this.#settle(() => false);
-      if (outcome === "noted") onNoted();
+      if (outcome === "noted" || this.isForeign) onNoted();
       failures = outcome === "unknown" || outcome === "changed" ? failures + 1 : 0;
       if (outcome === "idle") {
         this.#idle = new AbortController();
@@ -181,7 +193,7 @@ export class OwnReign implements Reign {
   }
 
   async #step(): Promise<"read" | "noted" | "idle" | "changed" | "unknown"> {
-    const { notes, luck } = this.#parts;
+    const { notes, luck, fitting } = this.#parts;
     if (this.#mustRead) {
       const reading = await this.#inTime(notes.read());
       if (reading === undefined) return "unknown";
@@ -199,7 +211,10 @@ export class OwnReign implements Reign {
     };
     if (this.#isNoted(write)) return "idle";
     this.#last = write;
-    const text = notesText(write.n, write.rows, this.#facts);
+    const whole = notesText(write.n, write.rows, this.#facts);
+    const isLong = new TextEncoder().encode(whole).length > MOST_BYTES;
+    // More budgets may have come by a reload or with this leader: their rows come first.
+    const text = isLong ? notesText(write.n, write.rows, fitting(this.#facts, this.mostBytes)) : whole;
     const written = await this.#inTime(notes.write(text, this.#version));
     this.#mustRead = written?.kind !== "written";
     if (written?.kind !== "written") return written?.kind ?? "unknown";
@@ -225,7 +240,10 @@ export class OwnReign implements Reign {
     this.#version = reading.version;
     const own = noted?.n === this.#last?.n ? this.#last : undefined;
     if (own !== undefined) this.#acknowledge(own);
-    if (this.#noted === undefined) {
+    if (found.noted === "foreign") {
+      this.#found = found;
+      this.#noted = undefined;
+    } else if (this.#noted === undefined) {
       this.#found = found;
       this.#facts = noted?.facts;
       this.#starts = new Map(this.#parts.terms().map((terms) => [terms.budget, startOf(terms, found)]));

@@ -1,18 +1,13 @@
-import type { RedisDriver } from "./driver.ts";
-
 /**
  * What the promise rests on and this server does not have: one sentence each. A user without the right to
  * ask gets none.
  */
-export async function missingIn(driver: RedisDriver): Promise<readonly string[]> {
-  const ask = async (...command: readonly string[]): Promise<unknown> => {
-    try {
-      return await driver.send(command, new AbortController().signal);
-    } catch {
-      return undefined;
-    }
-  };
-  const [replication, memory] = await Promise.all([ask("INFO", "replication"), ask("INFO", "memory")]);
+export async function missingIn(
+  ask: (command: readonly string[]) => Promise<unknown>,
+): Promise<readonly string[]> {
+  const [replication, memory] = await Promise.all(
+    ["replication", "memory"].map((part) => ask(["INFO", part]).catch(() => undefined)),
+  );
   const warnings: string[] = [];
   // Redis counts its good replicas only where it is told how many it must have.
   const hasReplicas = Number(fieldIn(replication, "connected_slaves")) > 0;

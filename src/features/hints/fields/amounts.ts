@@ -1,8 +1,8 @@
 /** One header may hold one number, a list of them, or a whole dictionary. */
 
-import { MOST_LIMITS } from "../../../kernel/exchange/bounds.ts";
 import { PARTS, windowMsInText, windowMsOfWord, wordsOfName } from "./words.ts";
 import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "./time-in.ts";
+import { MOST_LIMITS } from "./limits.ts";
 
 /** A number of a list has more written beside it in some dialects. */
 export type Amount = {
@@ -34,9 +34,9 @@ function resetMsOf(text: string, unitMs: number, anchorMs: Anchor): number | und
 }
 
 /** A list of which one part cannot be read is not read at all: its other numbers would stand at wrong places. */
-export function readAll<Part, Read>(
-  parts: readonly Part[],
-  read: (part: Part) => Read | undefined,
+export function readAll<Member, Read>(
+  parts: readonly Member[],
+  read: (part: Member) => Read | undefined,
 ): readonly Read[] | undefined {
   if (parts.length > MOST_LIMITS) return undefined;
   const all: Read[] = [];
@@ -124,7 +124,7 @@ export function dictionaryIn(text: string): readonly (readonly [key: string, val
     ([, key = "", value = ""]) => [key.trim().toLowerCase().replaceAll(" ", "-"), value.trim()] as const,
   );
   if (told?.some(([key]) => saysAmount(key)) !== true) return undefined;
-  // Of one family, its name tells no resource.
+  // The name of a family is no resource.
   return told.filter(([key]) => key !== "name");
 }
 

@@ -165,7 +165,6 @@ function isOfNoLimit(words: readonly string[], { end, isWeak }: Stem, part: Fiel
 }
 
 type Role =
-  | "repeated"
   | "unit of the number"
   | "window"
   | "requests"
@@ -179,45 +178,50 @@ const QUALIFIERS: readonly Role[] = ["kind of requests", "other unit", "owner", 
 
 type OtherWord = { readonly word: string; readonly isSaid: boolean; readonly role: Role };
 
-/** All words but those of the stem, the part and fillers, each with its role: the first `if` that fits decides. */
+const TIMES: ReadonlySet<FieldPart> = new Set(["reset", "window"]);
+
+/** All words but those of the stem, the part, what repeats it and fillers, each with its role. */
 function otherWords(
   words: readonly string[],
   stem: Stem,
   { part, at: partAt }: { readonly part: FieldPart; readonly at: number | undefined },
 ): readonly OtherWord[] {
   const others: OtherWord[] = [];
-  const isTime = part === "reset" || part === "window";
-  const roleOf = (word: string, before: string, isSaid: boolean): Role => {
-    // `api-token`: whose limit it is. `tokens`: what it counts.
-    const isOwnersToken = word === "token" && SCOPES.has(before);
-    const saysPart = PARTS.get(word);
-    if (saysPart === "limit" || saysPart === part || (part === "refill" && word === "rate"))
-      return "repeated";
-    if (isTime && /^(?:time|size|length)$/.test(word) && PARTS.has(before)) return "repeated";
-    if (part === "reset" && (word === "time" || saysPart === "remaining")) return "repeated";
-    if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
-    // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
-    // `x-limit-min`: the least.
-    if (word === "min" && part === "limit" && stem.isWeak) return "owner";
-    if (windowMsOfWord(word) !== undefined && !others.some(({ role }) => role === "window")) return "window";
-    if (REQUESTS.has(word)) return "requests";
-    // `x-ratelimit-login-attempts`: not every request is one.
-    const isOfSome = word === "attempts" && others.some(({ role }) => role === "unknown");
-    const isKind = KINDS_OF_REQUESTS.has(word) && !isOfSome;
-    if (OTHER_UNITS.has(word) && !isOwnersToken && (stem.isWeak || !isKind)) return "other unit";
-    if (isKind) return "kind of requests";
-    // `x-ratelimit-limit-2`: some number their limits.
-    const isNumber = /^\d+$/.test(word);
-    if (!isSaid || isOwnersToken || isNumber || SCOPES.has(word) || PARTS.has(word)) return "owner";
-    return "unknown";
-  };
   for (const [at, word] of words.entries()) {
     const isStem = at >= stem.start && at < stem.end;
-    if (isStem || at === partAt || word === "" || FILLERS.has(word)) continue;
+    const before = words[at - 1] ?? "";
+    if (isStem || at === partAt || word === "" || FILLERS.has(word) || repeats(word, before, part)) continue;
     const isSaid = at >= stem.end;
-    others.push({ word, isSaid, role: roleOf(word, words[at - 1] ?? "", isSaid) });
+    const known = new Set(others.map(({ role }) => role));
+    const role = roleOf(word, before, part, stem.isWeak, known);
+    others.push({ word, isSaid, role: role === "unknown" && !isSaid ? "owner" : role });
   }
   return others;
+}
+
+/** It says once more what the part says: `limit-remaining`, `reset-time`, `window-size`. */
+function repeats(word: string, before: string, part: FieldPart): boolean {
+  const said = PARTS.get(word);
+  if (said === "limit" || said === part) return true;
+  if (part === "refill") return word === "rate";
+  if (part === "reset" && (word === "time" || said === "remaining")) return true;
+  return TIMES.has(part) && /^(?:time|size|length)$/.test(word) && PARTS.has(before);
+}
+
+function roleOf(word: string, before: string, part: FieldPart, isWeak: boolean, known: Set<Role>): Role {
+  if (TIMES.has(part) && NUMBER_UNITS_MS.has(word)) return "unit of the number";
+  // `x-limit-min`: the least. `api-token`: whose limit it is. `tokens`: what it counts.
+  if (word === "min" && part === "limit" && isWeak) return "owner";
+  if (word === "token" && SCOPES.has(before)) return "owner";
+  // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
+  if (windowMsOfWord(word) !== undefined && !known.has("window")) return "window";
+  if (REQUESTS.has(word)) return "requests";
+  // `x-ratelimit-login-attempts`: not every request is one.
+  const isKind = KINDS_OF_REQUESTS.has(word) && !(word === "attempts" && known.has("unknown"));
+  if (OTHER_UNITS.has(word) && (isWeak || !isKind)) return "other unit";
+  if (isKind) return "kind of requests";
+  // `x-ratelimit-limit-2`: some number their limits.
+  return /^\d+$/.test(word) || SCOPES.has(word) || PARTS.has(word) ? "owner" : "unknown";
 }
 
 const RATE_LIMIT = /rate[-._]?limit|throttle/;

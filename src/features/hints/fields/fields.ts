@@ -2,8 +2,7 @@
 
 import { type Amount, amountsOf, resetsMsOf } from "./amounts.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
-import type { LimitFamily } from "./limits.ts";
-import { roundWindowMs } from "./round-window.ts";
+import { type LimitFamily, roundWindowMs } from "./limits.ts";
 import { isStructured, type Reading } from "./structured-fields.ts";
 import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
 import { DAY_MS } from "../../../kernel/time/duration.ts";
@@ -105,7 +104,7 @@ function asWindow(text: string, numberMs: number | undefined): Partial<Said> | u
 /** Headers that belong together are about one limit, or about several as lists. */
 type Draft = Said & { readonly field: LimitField };
 
-/** What is used alone tells none. */
+/** An amount that is used tells none alone. */
 function limitsIn({ limits, remaining, used, refill }: Said): number {
   const told = Math.max(limits.length, remaining.length, refill === undefined ? 0 : 1);
   return told === 0 ? 0 : Math.max(told, used.length);
@@ -149,13 +148,15 @@ export function readFields(
   };
 }
 
-/** First the halves of a limit become one: only then is it known what each limit lacks, and what it may be lent. */
+/** First the halves of a limit become one: only then is it known what each limit lacks, and what it shares with others. */
 function complete(drafts: readonly Draft[]): readonly Draft[] {
-  // Most answers tell one limit: nobody is there to lend it anything.
+  // Most answers tell one limit: it shares nothing.
   if (drafts.length < 2) return drafts;
   const byWindow = Map.groupBy(drafts, (draft) => draft.perMs ?? draft);
   const byPrefix = Map.groupBy([...byWindow.values()].flatMap(withHalvesJoined), ({ field }) => field.prefix);
-  return withOrphanReset([...byPrefix.values()].flatMap((siblings) => withLent(withHalvesJoined(siblings))));
+  return withOrphanReset(
+    [...byPrefix.values()].flatMap((siblings) => withShared(withHalvesJoined(siblings))),
+  );
 }
 
 /**
@@ -180,24 +181,24 @@ function withHalvesJoined(siblings: readonly Draft[]): readonly Draft[] {
   return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));
 }
 
-/** What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix. */
-function withLent(siblings: readonly Draft[]): readonly Draft[] {
+/** Limits of one prefix share what is said of none in particular, such as a window or a reset alone. */
+function withShared(siblings: readonly Draft[]): readonly Draft[] {
   const limits = siblings.filter(({ limits, remaining }) => limits.length + remaining.length > 0);
   const [shortest] = limits.toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
   return siblings.map((draft) => {
     if (!limits.includes(draft)) return draft;
-    const lenders = siblings.filter((lender) => lender !== draft && lender.field.isPlain);
+    const sharers = siblings.filter((shared) => shared !== draft && shared.field.isPlain);
     // A reset alone is that of the shortest window.
-    return lenders.reduce((borrower, lender) => withLentBy(lender, borrower, draft === shortest), draft);
+    return sharers.reduce((limit, shared) => withSharedBy(shared, limit, draft === shortest), draft);
   });
 }
 
-function withLentBy(lender: Draft, borrower: Draft, isShortest: boolean): Draft {
-  const { resource, otherUnit } = lender;
-  const isOfNone = limitsIn(lender) === 0;
-  const perMs = isOfNone ? lender.perMs : undefined;
-  const resetsMs = isOfNone && isShortest && borrower.resetsMs.length === 0 ? lender.resetsMs : [];
-  return { field: borrower.field, ...together(borrower, { resource, otherUnit, perMs, resetsMs }) };
+function withSharedBy(shared: Draft, limit: Draft, isShortest: boolean): Draft {
+  const { resource, otherUnit } = shared;
+  const isOfNone = limitsIn(shared) === 0;
+  const perMs = isOfNone ? shared.perMs : undefined;
+  const resetsMs = isOfNone && isShortest && limit.resetsMs.length === 0 ? shared.resetsMs : [];
+  return { field: limit.field, ...together(limit, { resource, otherUnit, perMs, resetsMs }) };
 }
 
 /**

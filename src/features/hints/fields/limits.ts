@@ -1,5 +1,10 @@
 /** The limits of one answer have one form, in whatever dialect they were told. */
 
+import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../../../kernel/time/duration.ts";
+
+/** No provider that is known speaks of more than a dozen limits in one answer. The rest is left out, longer lists are not read. */
+export const MOST_LIMITS = 32;
+
 /** An answer speaks of one limit or of several. What it did not say is undefined. */
 export type LimitFamily = {
   /** It is made of the names of its headers, so it is the same in every answer. */
@@ -83,4 +88,21 @@ function isScarcer(a: RemainingRequests, b: RemainingRequests): boolean {
   if (a.limit === undefined && b.limit === undefined) return a.requests < b.requests;
   if (a.limit === undefined || b.limit === undefined) return a.limit !== undefined;
   return a.requests / a.limit < b.requests / b.limit;
+}
+
+const ROUND_WINDOWS_MS: readonly number[] = [
+  ...[1, 2, 3, 5, 10, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 3, 5, 10, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 4, 5, 6, 8, 12].map((hours) => hours * HOUR_MS),
+  ...[1, 7, 30].map((days) => days * DAY_MS),
+];
+
+/** Two bounds tell a window only if exactly one round window is between them. */
+export function onlyRoundWindowMs(leastMs: number, mostMs: number): number | undefined {
+  const [first, ...others] = ROUND_WINDOWS_MS.filter((windowMs) => windowMs >= leastMs && windowMs <= mostMs);
+  return others.length > 0 ? undefined : first;
+}
+
+export function roundWindowMs(exactMs: number): number | undefined {
+  return onlyRoundWindowMs(exactMs, exactMs);
 }

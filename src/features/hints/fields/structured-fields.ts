@@ -1,32 +1,29 @@
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
 
+import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
 import { readAll } from "./amounts.ts";
-import { MOST_LIMITS } from "../../../kernel/exchange/bounds.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
-import type { LimitFamily } from "./limits.ts";
+import { type LimitFamily, MOST_LIMITS } from "./limits.ts";
 import { LONGEST_WAIT_MS } from "./time-in.ts";
 
 /** Each member of a structured list (RFC 9651) names a policy. */
-export type StructuredItem = {
+type StructuredItem = {
   /** It came as a String or a Token. */
   readonly name: string;
   /** A byte sequence, such as a partition key, is text here. Values of other types are left out. */
   readonly parameters: ReadonlyMap<string, string | number | boolean>;
 };
 
-/** Undefined if the text is not a list. Never throws. */
-export type ParseList = (text: string) => readonly StructuredItem[] | undefined;
-
 /** `malformed` counts headers that could not be read. */
 export type Reading = { readonly families: readonly LimitFamily[]; readonly malformed: number };
 
 /** A list may come in several headers, each with some of its members. */
-export function readStructuredFields(headers: readonly LimitHeader[], parseList: ParseList): Reading {
+export function readStructuredFields(headers: readonly LimitHeader[]): Reading {
   const readList = (
     text: string,
     read: (item: StructuredItem) => LimitFamily | undefined,
   ): readonly LimitFamily[] | undefined => {
-    const items = parseList(text) ?? [];
+    const items = structuredItemsIn(text) ?? [];
     return items.length === 0 ? undefined : readAll(items, read);
   };
   const policies = new Map<string, LimitFamily>();
@@ -127,4 +124,40 @@ function countsIn(
 function resourceOf({ parameters }: StructuredItem): string | undefined {
   const partition = parameters.get("pk");
   return typeof partition === "string" ? partition : undefined;
+}
+
+/** Parses an RFC 9651 List of Strings or Tokens; undefined for anything else. */
+export function structuredItemsIn(text: string): readonly StructuredItem[] | undefined {
+  try {
+    const items: StructuredItem[] = [];
+    for (const member of parseList(text)) {
+      const item = itemOf(member);
+      if (item === undefined) return undefined;
+      items.push(item);
+    }
+    return items;
+  } catch {
+    // The library throws on invalid input, and not only its own errors.
+    return undefined;
+  }
+}
+
+function itemOf(member: Item | InnerList): StructuredItem | undefined {
+  if (isInnerList(member)) return undefined;
+  const [value, parameters] = member;
+  const name = value instanceof ArrayBuffer ? undefined : textOf(value);
+  if (name === undefined) return undefined;
+  const readable = new Map<string, string | number | boolean>();
+  for (const [key, parameter] of parameters) {
+    const plain =
+      typeof parameter === "number" || typeof parameter === "boolean" ? parameter : textOf(parameter);
+    if (plain !== undefined) readable.set(key, plain);
+  }
+  return { name, parameters: readable };
+}
+
+function textOf(value: BareItem): string | undefined {
+  if (typeof value === "string") return value;
+  if (value instanceof ArrayBuffer) return btoa(String.fromCharCode(...new Uint8Array(value)));
+  return value instanceof Token ? value.toString() : undefined;
 }

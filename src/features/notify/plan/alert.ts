@@ -21,9 +21,7 @@ export type Alert = {
   readonly knownAtMs: number;
   /** It was seen last when it ended. */
   readonly isUnwatched?: true;
-  /** Of an incident: why, and how many polls belong to it. */
-  readonly reason: string;
-  readonly polls: number;
+  readonly incident?: Incident;
   /** Of all others: one sentence, or empty. */
   readonly says: string;
   /** Of a credit: when it was seen to end last. */
@@ -52,19 +50,21 @@ export function alertOf(incident: Incident, knownAtMs: number): Alert | undefine
   if (reason === "offline") return undefined;
   const kind = state === "down" && reason === "blocked" ? "blocked" : STATES.find((each) => each === state);
   if (kind === undefined) return undefined;
-  return { ...incident, id: idOf(upstream, startedAtMs), subject: upstream, kind, knownAtMs, says: "" };
+  const { endedAtMs, isUnwatched } = incident;
+  const what = { id: idOf(upstream, startedAtMs), subject: upstream, kind, upstream, startedAtMs, endedAtMs };
+  return { ...what, knownAtMs, says: "", incident, ...(isUnwatched && { isUnwatched }) };
 }
 
 /** Of an alert that is no incident, while it goes on. */
-export const NO_INCIDENT = { endedAtMs: undefined, reason: "", polls: 0, says: "" } as const;
+export const NO_INCIDENT = { endedAtMs: undefined, says: "" } as const;
 
 /** A name has no slash. */
 function idOf(subject: string, startedAtMs: number): string {
   return `${subject}/${Math.round(startedAtMs).toString(36)}`;
 }
 
-/** What holds now, beside the incidents. */
-export type Condition = {
+/** It fires now, and is no incident. */
+export type FiringAlert = {
   readonly kind: AlertKind;
   readonly upstream?: string | undefined;
   /** Of which of several: a value, a quota, a date. */
@@ -79,14 +79,14 @@ export type Condition = {
 /** What would be empty just before its refill, and a moment later just after it, is told once. */
 const REFILLED_AFTER_MS = 10 * MINUTE_MS;
 
-/** Conditions become alerts while they hold. Those that are `open` go on, those that hold no more end. */
-export function foldConditions(
+/** Those that are `open` go on while they fire, and end when they fire no more. */
+export function foldFiring(
   open: ReadonlyMap<string, Alert>,
-  conditions: readonly Condition[],
+  firing: readonly FiringAlert[],
   nowMs: number,
 ): { readonly open: ReadonlyMap<string, Alert>; readonly ended: readonly Alert[] } {
   const next = new Map<string, Alert>();
-  for (const { kind, upstream, of, says, isNear, sinceMs } of conditions) {
+  for (const { kind, upstream, of, says, isNear, sinceMs } of firing) {
     const subject = [upstream ?? "pacewatch", kind, ...(of === undefined ? [] : [of])].join("/");
     const known = open.get(subject);
     if (known === undefined && isNear) continue;

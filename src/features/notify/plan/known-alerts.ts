@@ -1,4 +1,4 @@
-import { type Alert, alertOf, type Condition, foldConditions, NO_INCIDENT } from "./alert.ts";
+import { type Alert, alertOf, type FiringAlert, foldFiring, NO_INCIDENT } from "./alert.ts";
 import { NEWS_MS } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
 import type { Incident } from "../../history/incidents.ts";
@@ -7,15 +7,18 @@ import type { Incident } from "../../history/incidents.ts";
 const INCIDENTS_TOLD = 16;
 const MOST_ENDED = 1_000;
 
-/** The alerts of now and of the last day. */
+/** The alerts of now and of the last day, and those whose end somebody still has to be told. */
 export class KnownAlerts {
+  readonly #isTold: (id: string) => boolean;
   /** By upstream; none of those that had none for a day. */
   readonly #incidents = new Map<string, readonly Alert[]>();
   #open: ReadonlyMap<string, Alert>;
   #ended: readonly Alert[] = [];
 
-  constructor(before: readonly Notified[]) {
-    this.#open = openConditions(before);
+  /** `isTold`: a receiver knows of this alert, and not yet of its end. */
+  constructor(before: readonly Notified[], isTold: (id: string) => boolean) {
+    this.#isTold = isTold;
+    this.#open = openOf(before);
   }
 
   get all(): readonly Alert[] {
@@ -36,8 +39,8 @@ export class KnownAlerts {
     );
   }
 
-  seeConditions(conditions: readonly Condition[], nowMs: number): void {
-    const { open, ended } = foldConditions(this.#open, conditions, nowMs);
+  seeFiring(firing: readonly FiringAlert[], nowMs: number): void {
+    const { open, ended } = foldFiring(this.#open, firing, nowMs);
     this.#open = open;
     this.#ended = [...this.#ended, ...ended].slice(-MOST_ENDED);
   }
@@ -48,9 +51,9 @@ export class KnownAlerts {
 
   #seen(incidents: readonly Incident[], before: readonly Alert[], nowMs: number): readonly Alert[] {
     const known = new Map(before.map((alert) => [alert.id, alert]));
-    return incidents.slice(0, INCIDENTS_TOLD).flatMap((incident) => {
+    return incidents.flatMap((incident, place) => {
       const alert = alertOf(incident, nowMs);
-      if (alert === undefined) return [];
+      if (alert === undefined || (place >= INCIDENTS_TOLD && !this.#isTold(alert.id))) return [];
       const former = known.get(alert.id);
       if (former === undefined || former.endedAtMs !== alert.endedAtMs) return [alert];
       return [{ ...alert, knownAtMs: former.knownAtMs }];
@@ -58,7 +61,9 @@ export class KnownAlerts {
   }
 
   #keep(upstream: string, alerts: readonly Alert[], nowMs: number): void {
-    const news = alerts.filter(({ endedAtMs = nowMs }) => endedAtMs > nowMs - NEWS_MS);
+    const news = alerts.filter(
+      ({ id, endedAtMs = nowMs }) => endedAtMs > nowMs - NEWS_MS || this.#isTold(id),
+    );
     if (news.length > 0) this.#incidents.set(upstream, news);
     else this.#incidents.delete(upstream);
   }
@@ -72,8 +77,8 @@ function left(alerts: readonly Alert[], nowMs: number): readonly Alert[] {
   );
 }
 
-/** A condition that held when an earlier process told of it is still the same alert. */
-function openConditions(notified: readonly Notified[]): ReadonlyMap<string, Alert> {
+/** What fired when an earlier process told of it is still the same alert. */
+function openOf(notified: readonly Notified[]): ReadonlyMap<string, Alert> {
   const open = notified.filter((each) => isOpen(each) && each.subject !== each.upstream);
   return new Map(
     open.map(({ alert: id, subject, kind, upstream, startedAtMs }) => [

@@ -1,15 +1,16 @@
 /** From what is due to what is said: the page's own sentences, as plain text. Each kind of receiver makes its own of it. */
 
-import { rowOf, reasonWords, type Side, type Verdict } from "../../../kernel/exchange/reasons.ts";
-import { humanDuration } from "../../history/humanize.ts";
+import type { Side, Verdict } from "../../../kernel/exchange/reasons.ts";
+import { humanDuration } from "../../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../../status/status.ts";
-import { diagnosisOf } from "../../status/verdict.ts";
-import { SIDE_WERE, SIDE_WORDS } from "../../status/words.ts";
+import { diagnosisOf, verdictOnIncident } from "../../status/verdict.ts";
+import { SIDE_WERE, SIDE_WORDS, whyWords } from "../../history/words.ts";
 import { oneLine } from "../../../kernel/text/escape.ts";
 import { listing } from "../../../kernel/text/listing.ts";
 import { dateTime } from "../../../kernel/time/civil-day.ts";
 import type { Alert } from "./alert.ts";
-import type { Due, Scene } from "./plan.ts";
+import type { Outlook, Words } from "./outlook.ts";
+import type { Due, Question } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
 
 /** One alert of a message. */
@@ -46,22 +47,7 @@ export type Message = {
   readonly link: string | undefined;
 };
 
-/** Whose fault it is, and by which evidence. Plain text, with words of others in it. */
-export type Words = { readonly side: Side; readonly lines: readonly string[] };
-
-export type Sources = {
-  readonly notified: ReadonlyMap<string, Notified>;
-  readonly scene: Scene;
-  readonly nowMs: number;
-  /** How many are watched in all. */
-  readonly of: number;
-  /** Undefined where nobody polls it. */
-  readonly words: (upstream: string) => Words | undefined;
-  /** Of the page, without a slash at its end. */
-  readonly pageUrl: string | undefined;
-  /** Absent where it is the only one. */
-  readonly vantage?: string | undefined;
-};
+type Sources = Outlook & Pick<Question, "notified">;
 
 const LONGEST_LINE = 400;
 /** Ten names of upstreams are no longer. */
@@ -76,7 +62,7 @@ export function alikeOf(first: Due, dues: readonly Due[], closesById: boolean): 
 }
 
 export function composeMessage(first: Due, dues: readonly Due[], sources: Sources): Message {
-  const { notified, scene, nowMs, of, pageUrl, vantage } = sources;
+  const { notified, nowMs, of, pageUrl, vantage } = sources;
   const { alert, event, isReminder } = first;
   const { upstream } = alert;
   const incident = first.notified?.thread ?? alert.id;
@@ -99,7 +85,7 @@ export function composeMessage(first: Due, dues: readonly Due[], sources: Source
       upstream: due.alert.upstream,
       // Another vantage tells the same of itself, and must not end what this one told.
       labels: {
-        ...(due.alert.upstream && scene.upstream(due.alert.upstream)?.labels),
+        ...(due.alert.upstream && sources.upstream(due.alert.upstream)?.labels),
         ...(vantage !== undefined && { vantage }),
       },
       title: titleOf(due),
@@ -125,10 +111,10 @@ function isLast(id: string, dues: readonly Due[], notified: ReadonlyMap<string, 
 type Said = Words & { readonly title: string };
 
 function single(due: Due, { nowMs, words }: Sources): Said {
-  const { alert, event, notified } = due;
+  const { alert, event } = due;
   const title = titleOf(due);
   const { upstream, says, startedAtMs, endedAtMs } = alert;
-  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(alert, notified) };
+  if (event === "up" || endedAtMs !== undefined) return { title, ...ended(due) };
   const since = `Since ${dateTime(startedAtMs)}, for ${humanDuration(Math.max(0, nowMs - startedAtMs))}.`;
   const known = upstream === undefined || says !== "" ? undefined : words(upstream);
   const { side, lines } = known ?? { side: sideOf(alert), lines: [says] };
@@ -143,21 +129,19 @@ function sideOf({ upstream }: Alert): Side {
 /** What the page says of it, too. */
 export function wordsOf(facts: UpstreamFacts, status: Status): Words {
   const { side, because, reason } = diagnosisOf(facts, status);
-  return { side, lines: [verdictLine({ side, because }), reason, ...evidence(facts)] };
+  return { side, lines: [verdictLine({ side, because }), reason, ...evidence(facts, status)] };
 }
 
-function ended(alert: Alert, notified: Notified | undefined): Words {
-  const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = alert;
-  const row = rowOf(reason);
-  const side = notified?.side ?? (row === undefined ? sideOf(alert) : row.verdict.side);
+function ended({ alert, isGone }: Due): Words {
+  const { incident, says, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = alert;
   const span = `${dateTime(startedAtMs)} to ${dateTime(endedAtMs)}`;
   const lasted = isUnwatched
-    ? `It was seen last at ${dateTime(endedAtMs)}: nobody watched it after that.`
+    ? `It was seen last at ${dateTime(endedAtMs)}: nobody ${isGone ? "watched it after that" : "saw when it ended"}.`
     : `It lasted ${humanDuration(endedAtMs - startedAtMs)}: ${span}.`;
-  if (polls === 0) return { lines: [says, lasted], side };
-  const count = polls === 1 ? "1 poll" : `${polls} polls`;
-  const why = `${count}: ${reasonWords(reason)}. ${SIDE_WERE[side]}`;
-  return { lines: [says, lasted, kind === "offline" ? "" : why], side };
+  if (incident === undefined) return { lines: [says, lasted], side: sideOf(alert) };
+  const side = verdictOnIncident(incident)?.side ?? sideOf(alert);
+  const polls = incident.polls === 1 ? "1 poll" : `${incident.polls} polls`;
+  return { lines: [says, lasted, `${polls}: ${whyWords(incident)}. ${SIDE_WERE[side]}`], side };
 }
 
 function verdictLine({ side, because }: Verdict): string {
@@ -165,8 +149,8 @@ function verdictLine({ side, because }: Verdict): string {
 }
 
 /** What the newest failure said, and what the provider's support asks for. */
-function evidence({ lastFailures, announcement }: UpstreamFacts): readonly string[] {
-  const newest = lastFailures.at(-1);
+function evidence(facts: UpstreamFacts, status: Status): readonly string[] {
+  const newest = facts.lastFailures.at(-1);
   if (newest === undefined) return [];
   const { detail, excerpt = "", headers = [] } = newest;
   const ids = headers.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}: ${value}`]));
@@ -175,15 +159,15 @@ function evidence({ lastFailures, announcement }: UpstreamFacts): readonly strin
     /^answered \d+$/.test(detail) ? "" : detail.charAt(0).toUpperCase() + detail.slice(1),
     excerpt === "" ? "" : `They say: ${excerpt}`,
     ids.join(", "),
-    announcement?.warning === undefined ? "" : `They warn: ${announcement.warning}`,
+    ...status.remarksOn(facts),
   ];
 }
 
-function several(first: Due, dues: readonly Due[], { scene, of }: Sources): Said {
+function several(first: Due, dues: readonly Due[], { alerts, of }: Sources): Said {
   const { event, alert } = first;
   const [one, all] = phrasesOf(first);
   const names = [...new Set(dues.map((due) => nameOf(due.alert)))];
-  const down = scene.alerts.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
+  const down = alerts.filter((each) => each.kind === "down" && each.endedAtMs === undefined).length;
   const since = dateTime(Math.min(...dues.map((due) => due.alert.startedAtMs)));
   const [name, other] = names;
   return {
@@ -222,18 +206,26 @@ const ENDED: Readonly<Partial<Record<Alert["kind"], Phrases>>> = {
   credit_ending: ["has credit again", "have credit again"],
   config_refused: ["has a config that it can use again", "have a config that they can use again"],
 };
+/** Nobody saw whether it has ended, or what came after it. */
+const NOT_KNOWN: Readonly<Partial<Record<Alert["kind"], Phrases>>> = {
+  down: ["is no longer known to be down", "are no longer known to be down"],
+  throttled: ["is no longer known to throttle us", "are no longer known to throttle us"],
+  unauthorized: ["is no longer known to reject our key", "are no longer known to reject our key"],
+  blocked: ["is no longer known to block us", "are no longer known to block us"],
+};
 const UNWATCHED: Phrases = ["is no longer watched", "are no longer watched"];
 const STEADY: Phrases = ["has stopped flapping", "have stopped flapping"];
 
-function phrasesOf({ event, alert, notified }: Due): Phrases {
-  const { kind, isUnwatched } = alert;
+function phrasesOf({ event, alert, notified, isGone, isUnclear }: Due): Phrases {
+  const { kind } = alert;
   if (event === "flapping" && kind !== "down") {
     const [one, all] = PHRASES[kind];
     return [`${one} again and again`, `${all} again and again`];
   }
   if (event !== "up") return PHRASES[event];
-  if (isUnwatched) return UNWATCHED;
-  return kind === "down" && notified?.state === "flapping" ? STEADY : (ENDED[kind] ?? PHRASES.up);
+  if (isGone) return UNWATCHED;
+  if (kind === "down" && notified?.state === "flapping") return STEADY;
+  return (isUnclear ? NOT_KNOWN[kind] : undefined) ?? ENDED[kind] ?? PHRASES.up;
 }
 
 function titleOf(due: Due): string {

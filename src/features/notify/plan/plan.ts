@@ -1,10 +1,10 @@
 /** What a receiver is to be told now, and when: the alerts of now, led through the table of transitions. */
 
 import { isOneOf, type Receiver } from "../receiver.ts";
-import type { Side } from "../../../kernel/exchange/reasons.ts";
-import type { HealthState } from "../../../kernel/poll/health.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../kernel/time/duration.ts";
 import { type Alert, type AlertKind, isForGood, isState, isWorse, NO_INCIDENT } from "./alert.ts";
+import type { HealthState } from "../../../kernel/poll/health.ts";
+import type { Outlook } from "./outlook.ts";
 import {
   eventOf,
   isOpen,
@@ -15,27 +15,12 @@ import {
   TRANSITIONS,
 } from "./transitions.ts";
 
-export type Scene = {
-  readonly alerts: readonly Alert[];
-  /** Undefined where it is not in the config. */
-  upstream(name: string):
-    | {
-        readonly state: HealthState;
-        readonly labels: Readonly<Record<string, string>>;
-        /** It failed, and the failure may be our own network's. */
-        readonly isUnsure: boolean;
-      }
-    | undefined;
-};
-
-export type Question = {
+export type Question = Outlook & {
   readonly receiver: Receiver;
   /** What was over before is no news to it. */
   readonly sinceMs: number;
   /** What it knows, by the ids of alerts. */
   readonly notified: ReadonlyMap<string, Notified>;
-  readonly scene: Scene;
-  readonly nowMs: number;
 };
 
 /** An alert as the receiver is told of it. */
@@ -52,9 +37,13 @@ type Item = {
 
 export type Due = Pick<Item, "alert" | "notified" | "parts"> & {
   readonly event: NotifiedEvent;
-  readonly dueAtMs: number;
+  readonly dueMs: number;
   /** It was told, and still is so. */
   readonly isReminder: boolean;
+  /** Its upstream left the config while it went on. */
+  readonly isGone: boolean;
+  /** Nobody saw its end, and its upstream is not known to be up. */
+  readonly isUnclear: boolean;
   /** Once it was told. */
   readonly next: Notified["state"];
 };
@@ -84,9 +73,9 @@ const MOST_ENDS = 8;
 /** What was over for so long is no news any more. */
 export const NEWS_MS: number = DAY_MS;
 export function planFor(question: Question): Plan {
-  const { notified, scene, nowMs } = question;
+  const { notified, nowMs } = question;
   const open = [...notified.values()].filter(isOpen);
-  const alerts = scene.alerts.filter((alert) => isAskedFor(alert, question));
+  const alerts = question.alerts.filter((alert) => isAskedFor(alert, question));
   const ids = new Set(alerts.map(({ id }) => id));
   const forgotten = open.flatMap((each) => (ids.has(each.alert) ? [] : forgottenAlert(each, question)));
   const flapping = new Map(
@@ -110,15 +99,15 @@ export function planFor(question: Question): Plan {
       const isNewest = item.alert.isForgotten === true || oldestFirst.at(-1) === item.alert;
       const due = dueOf(item, isNewest, end, question);
       if (due === undefined) continue;
-      const { event, dueAtMs, alert, next: state } = due;
-      if (dueAtMs > nowMs) nextAtMs = Math.min(nextAtMs, dueAtMs);
+      const { event, dueMs, alert, next: state } = due;
+      if (dueMs > nowMs) nextAtMs = Math.min(nextAtMs, dueMs);
       else if (event !== undefined) dues.push({ ...due, event });
       else if (item.notified !== undefined)
         for (const id of [...item.parts, alert.id])
           quiet.push({ ...item.notified, alert: id, state, atMs: nowMs });
     }
   }
-  return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
+  return { dues: dues.toSorted((one, other) => one.dueMs - other.dueMs), quiet, nextAtMs };
 }
 
 /** What was told of another alert, in whose place this one goes on. */
@@ -141,7 +130,7 @@ const LONGEST_WAITS = 4;
 export function sendAtMs(dues: readonly Due[], groupWaitMs: number): number {
   const [first, last] = [dues.at(0), dues.at(-1)];
   if (first === undefined || last === undefined) return Infinity;
-  return Math.min(last.dueAtMs + groupWaitMs, first.dueAtMs + LONGEST_WAITS * groupWaitMs);
+  return Math.min(last.dueMs + groupWaitMs, first.dueMs + LONGEST_WAITS * groupWaitMs);
 }
 
 /** What the receiver knows once it has taken the message. */
@@ -149,22 +138,23 @@ export function notifiedOf(
   receiver: string,
   due: Due,
   known: ReadonlyMap<string, Notified>,
-  { atMs, incident, side }: { readonly atMs: number; readonly incident: string; readonly side: Side },
+  { atMs, incident }: { readonly atMs: number; readonly incident: string },
 ): readonly Notified[] {
   const { alert, notified, event, parts, next: state } = due;
   const { id, subject, upstream, startedAtMs } = alert;
   const kind = event === "up" || event === "flapping" ? alert.kind : event;
   const what = { receiver, alert: id, state, subject, upstream, kind, startedAtMs };
-  const own = { ...what, atMs, thread: notified?.thread ?? incident, side };
+  const own = { ...what, atMs, thread: notified?.thread ?? incident };
   return [...parts.map((part) => closed({ ...(known.get(part) ?? own), alert: part }, atMs)), own];
 }
 
-function isAskedFor({ id, kind, upstream }: Alert, { receiver, notified, scene }: Question): boolean {
+function isAskedFor({ id, kind, upstream }: Alert, question: Question): boolean {
+  const { receiver, notified } = question;
   const { on, only } = receiver;
   if (!on.includes(kind) && !notified.has(id)) return false;
   if (only === undefined) return true;
   if (upstream === undefined) return false;
-  const labels = scene.upstream(upstream)?.labels;
+  const labels = question.upstream(upstream)?.labels;
   // One that has left the config was matched when it was told of.
   return labels === undefined || isOneOf(only, { name: upstream, labels });
 }
@@ -172,9 +162,9 @@ function isAskedFor({ id, kind, upstream }: Alert, { receiver, notified, scene }
 type Forgotten = Alert & { readonly isForgotten?: true };
 
 /** It was told, and nothing else is known of it any more. */
-function forgottenAlert(notified: Notified, { scene }: Question): readonly Forgotten[] {
+function forgottenAlert(notified: Notified, question: Question): readonly Forgotten[] {
   const { alert: id, subject, kind, upstream, startedAtMs, atMs } = notified;
-  if (upstream === undefined || (isForGood(kind) && scene.upstream(upstream) !== undefined)) return [];
+  if (upstream === undefined || (isForGood(kind) && question.upstream(upstream) !== undefined)) return [];
   const what = { id, subject, kind, upstream, startedAtMs, endedAtMs: atMs, knownAtMs: atMs };
   return [{ ...NO_INCIDENT, ...what, isUnwatched: true, isForgotten: true }];
 }
@@ -253,29 +243,34 @@ function dueOf(
   question: Question,
 ): (Omit<Due, "event"> & { readonly event: NotifiedEvent | undefined }) | undefined {
   const { alert, notified, parts } = item;
-  const state = notified?.state ?? "new";
-  const transition = TRANSITIONS[state][signalOf(item, isNewest, question)];
-  if (transition === undefined || (state === "new" && !isNews(alert, question))) return undefined;
+  const known = notified?.state ?? "new";
+  const transition = TRANSITIONS[known][signalOf(item, isNewest, question)];
+  if (transition === undefined || (known === "new" && !isNews(alert, question))) return undefined;
   const { tell, next } = transition;
   const event = eventOf(tell, alert.kind, notified, question.receiver.on);
-  const dueAtMs = dueAtMsOf(tell, item, endBefore, question);
-  return { alert, notified, parts, event, dueAtMs, isReminder: tell === "what it is, again", next };
+  const dueMs = dueAtMsOf(tell, item, endBefore, question);
+  const state = question.upstream(alert.upstream ?? "")?.state;
+  const isGone = alert.isUnwatched === true && state === undefined;
+  const isUnclear = alert.isUnwatched === true && state !== undefined && !isUp(state);
+  const isReminder = tell === "what it is, again";
+  return { alert, notified, parts, event, dueMs, isReminder, isGone, isUnclear, next };
 }
 
-function signalOf(
-  { alert, notified, isFlapping }: Item,
-  isNewest: boolean,
-  { receiver, scene }: Question,
-): Signal {
+function signalOf({ alert, notified, isFlapping }: Item, isNewest: boolean, question: Question): Signal {
   const { kind, endedAtMs, isUnwatched, upstream } = alert;
   if (isFlapping) return "flaps";
+  const { state = "up" } = (upstream !== undefined && question.upstream(upstream)) || {};
   if (endedAtMs === undefined) {
+    if (isState(kind) && state === "unknown") return "is unseen";
     const isWorseNow = notified?.state === "notified" && isWorse(kind, notified.kind);
-    return isWorseNow && receiver.on.includes(kind) ? "is worse" : "goes on";
+    return isWorseNow && question.receiver.on.includes(kind) ? "is worse" : "goes on";
   }
-  if (!isUnwatched || !isNewest || upstream === undefined) return "is over";
-  const { state = "up" } = scene.upstream(upstream) ?? {};
-  return state === "up" || state === "degraded" ? "is over" : "is unseen";
+  if (!isUnwatched || !isNewest) return "is over";
+  return isUp(state) ? "is over" : "is unseen";
+}
+
+function isUp(state: HealthState): boolean {
+  return state === "up" || state === "degraded";
 }
 
 /** Of what was not told yet. */
@@ -293,7 +288,7 @@ function afterMs(kind: AlertKind, { afterMs: configuredMs }: Receiver): number {
 
 function dueAtMsOf(tell: Tell, item: Item, endBefore: Notified | undefined, question: Question): number {
   const { alert, notified, steadyAtMs } = item;
-  const { receiver, scene, nowMs } = question;
+  const { receiver, nowMs } = question;
   const { kind, upstream, startedAtMs, endedAtMs = startedAtMs, knownAtMs } = alert;
   const isReminder = tell === "what it is, again";
   if (isReminder && (receiver.remindMs === undefined || isForGood(kind))) return Infinity;
@@ -310,7 +305,8 @@ function dueAtMsOf(tell: Tell, item: Item, endBefore: Notified | undefined, ques
     case "what it is":
     case "that it flaps": {
       if (notified !== undefined) return steadyAtMs ?? Math.max(toldAtMs, knownAtMs);
-      const isUnsure = isState(kind) && upstream !== undefined && scene.upstream(upstream)?.isUnsure === true;
+      const isUnsure =
+        isState(kind) && upstream !== undefined && question.upstream(upstream)?.isUnsure === true;
       const sureAtMs = isUnsure ? startedAtMs + UNSURE_MS : 0;
       const againAtMs = kind === "api_ending" && endBefore !== undefined ? endBefore.atMs + END_AGAIN_MS : 0;
       return Math.max(startedAtMs + afterMs(kind, receiver), sureAtMs, againAtMs, knownAtMs);

@@ -5,7 +5,6 @@
  */
 
 import type { ReceiverEvent } from "../receiver.ts";
-import { type Side, SIDES } from "../../../kernel/exchange/reasons.ts";
 import { type Left, type Note, type NoteKind, notesOf } from "../../../kernel/text/notes.ts";
 import { number, objectOf, oneOf, optional, type Row, text } from "../../../kernel/text/rows.ts";
 import { DAY_MS } from "../../../kernel/time/duration.ts";
@@ -76,8 +75,6 @@ export type Notified = {
   readonly atMs: number;
   /** The id that it was told under: all of one message share it, and it ends under it. */
   readonly thread: string;
-  /** Whose fault it was, as far as that was known. */
-  readonly side: Side;
 };
 
 /** What earlier processes left. */
@@ -129,7 +126,6 @@ function notifiedIn(row: Row): Notified {
     startedAtMs: row.get("startedAtMs", number),
     atMs: row.get("atMs", number),
     thread: row.get("thread", text),
-    side: row.get("side", oneOf(SIDES)),
   };
 }
 

@@ -1,8 +1,7 @@
-import { readRetryAfter } from "../../hints/fields/retry-after.ts";
 import { excerptOf } from "../../../kernel/exchange/excerpt.ts";
-import { headerValue, type Observation } from "../../../kernel/exchange/exchange.ts";
+import { type Headers, headerValue, type Observation } from "../../../kernel/exchange/exchange.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
-import { HOUR_MS } from "../../../kernel/time/duration.ts";
+import { HOUR_MS, SECOND_MS } from "../../../kernel/time/duration.ts";
 import type { Kind } from "./kind.ts";
 
 /** What came of one message. */
@@ -39,10 +38,17 @@ export function deliveryOf(
     : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys);
   const detail = words === undefined ? answered : `${answered}: ${words}`;
   if (REFUSALS.has(head.status)) return { kind: "refused", detail };
-  const date = headerValue(head.headers, "date");
-  const ofHeader = readRetryAfter(head.headers, () => (date && parseHttpDate(date, wallMs)) || wallMs).waitMs;
-  const asked = Math.max(ofHeader ?? 0, kind.waitMs?.(jsonOf(body), head.status) ?? 0);
+  const asked = Math.max(retryAfterMs(head.headers, wallMs), kind.waitMs?.(jsonOf(body), head.status) ?? 0);
   return { kind: "failed", detail, waitMs: asked > 0 ? Math.min(asked, LONGEST_WAIT_MS) : undefined };
+}
+
+/** In seconds, or a date by the receiver's own clock. */
+function retryAfterMs(headers: Headers, wallMs: number): number {
+  const written = headerValue(headers, "retry-after")?.trim() ?? "";
+  const seconds = Number(written);
+  if (Number.isFinite(seconds)) return seconds * SECOND_MS;
+  const nowMs = parseHttpDate(headerValue(headers, "date") ?? "", wallMs) ?? wallMs;
+  return (parseHttpDate(written, nowMs) ?? nowMs) - nowMs;
 }
 
 function jsonOf(body: Uint8Array): unknown {

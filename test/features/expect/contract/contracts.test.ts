@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { librariesFor } from "../../../../src/app/features/judging.ts";
-import { openContracts } from "../../../../src/features/expect/contract/contracts.ts";
+import { openContracts, type Contract } from "../../../../src/features/expect/contract/contracts.ts";
 import { openSchemaReader } from "../../../../src/features/expect/contract/schema-reader.ts";
 import type { Expectation } from "../../../../src/kernel/config/config.ts";
 import type { BodyAssertion } from "../../../../src/features/expect/config.ts";
-import type { Contract } from "../../../../src/features/expect/checks.ts";
 import { judgeExchange } from "../../../support/judged.ts";
 
 const read = await openSchemaReader();
@@ -39,10 +38,10 @@ function judgedBy(
   assertion: BodyAssertion,
   text: string,
   withoutKeys: (text: string) => string = String,
-  untold: readonly string[] = [],
+  unshown: readonly string[] = [],
 ): string {
   const body = [assertion];
-  const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576, body, untold };
+  const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576, body, unshown };
   const exchange = {
     kind: "answered",
     head: { status: 200, reasonPhrase: "", headers: [] },

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import {
+  BYTES_OF_ALL,
+  BYTES_OF_BUDGET,
   type BudgetTerms,
   foundIn,
   notesText,
@@ -42,4 +44,41 @@ test("whoever follows the first leader of a vantage goes on with what is left to
 test("a vantage that has another part begins by the whole window", () => {
   const rows = notedAt(startOf(PART, foundAt(0)), 70_000);
   expect(startOf({ ...PART, digest: "y" }, foundAt(80_000, rows)).atMs).toBe(140_000);
+});
+
+test("the notes of each budget are short, however long its name and its waits, and whatever its terms", () => {
+  const terms = (budget: string, digest: string): BudgetTerms => ({
+    budget,
+    digest,
+    coldMs: 1,
+    wholeMs: 40_000_000_000,
+  });
+  const budgets = Array.from({ length: 2_000 }, (_, index) => `${index}`.padEnd(64, "x"));
+  const rows = new Map(
+    budgets.map((budget, index) => {
+      const digest = (0xffff_ffff - index).toString(36);
+      const start = { ...startOf(terms(budget, digest), foundAt(0)), mixedUntilMs: Infinity };
+      const leases = { leftMs: new Map([[budget, 40_000_000_000]]), atMs: 0 };
+      return [budget, rowOf(start, leases, TTL_MS, 10)] as const;
+    }),
+  );
+  const text = notesText("a".repeat(12), rows, 0);
+  expect(text.length).toBeLessThan(BYTES_OF_ALL + budgets.length * BYTES_OF_BUDGET);
+  const found = foundIn({ era: "1", value: text, version: "1", isSure: true }, undefined, 0);
+  for (const budget of budgets) {
+    const { digest = "" } = rows.get(budget)?.rest ?? {};
+    expect(startOf(terms(budget, digest), found).atMs).toBe(40_000_000_000);
+  }
+});
+
+test("names that have one hash have notes of their own", () => {
+  const names = ["6a173fcf4e", "4709b630cf"];
+  const rows = new Map(
+    names.map((budget, index) => [
+      budget,
+      { terms: { digest: "x", wholeMs: 60_000 }, rest: { leftMs: 100 * index, digest: "x" } },
+    ]),
+  );
+  const starts = names.map((budget) => startOf({ ...TERMS, budget }, foundAt(0, rows)).atMs);
+  expect(starts).toEqual([0, 100]);
 });

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { budgets, LockWorld, type Process } from "../../../support/lead/world.ts";
+import { worlds } from "../../../support/many.ts";
 
 const TTL_MS = 10_000;
-const SEEDS = Array.from({ length: 5 }, (_, seed) => seed);
+const SEEDS = Array.from({ length: worlds(2) }, (_, seed) => seed);
 
 /** Where it polls again as soon as somebody leads. */
 const PACED = [budgets("a", 60)];
@@ -191,4 +192,21 @@ test("each process knows who leads, and since when the lock is away", async () =
   expect(leader.state.role).not.toBe("leading");
   await world.run(20_000);
   for (const process of world.live) expect(process.state.unreachableSinceMs).toBeUndefined();
+});
+
+test("what somebody else writes over the notes of a leader stays, is told once, and nothing is sent; without it, one leads", async () => {
+  const world = await steady(1);
+  const leader = leaderOf(world);
+  const foreign = '{"format":2}';
+  world.notes.set({ text: foreign, writtenIn: world.era });
+  world.judge.isLossy = true;
+  leader.learn();
+  await world.run(60_000);
+  expect(world.notes.now.text).toBe(foreign);
+  expect(world.leader).toBeUndefined();
+  expect(world.live.reduce((sum, { foreignTold }) => sum + foreignTold, 0)).toBe(1);
+  world.notes.set({ text: undefined, writtenIn: 0 });
+  await world.run(60_000);
+  expect(world.leader).toBeDefined();
+  expect(world.judge.wrongs).toEqual([]);
 });

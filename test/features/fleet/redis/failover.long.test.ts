@@ -5,7 +5,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { Redis } from "../../../../src/features/fleet/redis/connection.ts";
 import { RedisRegister } from "../../../../src/features/fleet/redis/register.ts";
 import type { LockRedis } from "../../../../src/features/fleet/config.ts";
-import { type Leader, startElection } from "../../../../src/features/fleet/lead/leader.ts";
+import { Leader } from "../../../../src/features/fleet/lead/leader.ts";
 import type { Reign } from "../../../../src/features/fleet/lead/reign.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { sampleLockRedis } from "../../../support/samples.ts";
@@ -37,7 +37,7 @@ type Candidate = {
 /** As a process of a fleet does. */
 function join(name: string, redis: Redis): Candidate {
   let reign: Reign | undefined;
-  const leader = startElection({
+  const leader = new Leader({
     lock: new RedisRegister(redis, "test"),
     notes: new RedisRegister(redis, "test:notes"),
     clock: { ...systemClock, sinceBootMs: () => uptime() * 1_000 },
@@ -46,6 +46,7 @@ function join(name: string, redis: Redis): Candidate {
     url: undefined,
     digest: () => "same",
     terms: () => [{ budget: "one", digest: "same", coldMs: 100, wholeMs: 1_000 }],
+    fitting: (facts) => facts,
     random: Math.random,
     newId: randomUUID,
     onLead: (begun) => (reign = begun),
@@ -85,7 +86,7 @@ test.skipIf(REDIS_SERVER === undefined)(
       expect(performance.now() - stoppedAtMs).toBeLessThan(10 * TTL_MS);
     });
     expect(atOnce).toBe(1);
-    expect(second.reign()?.found).toEqual({ kind: "notes", facts: { said: "✓" }, isSure: true });
+    expect(second.reign()?.left).toEqual({ said: "✓" });
     expect(second.reign()?.term).toBe(2);
     await second.leader.stop(Promise.resolve(NOTHING));
   },
@@ -109,7 +110,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     const atOnce = await most(candidates, async () => {
       const leader = await eventually("one leads", leading);
       expect(await leader.reign()?.write(["known"])).toBe(true);
-      const before = await register.read();
+      const before = await eventually("the register answers", () => register.read().catch(() => undefined));
       let askedAtMs = Number.NEGATIVE_INFINITY;
       const after = await eventually(
         "another server answers",

@@ -40,24 +40,6 @@ async function write(register: RedisRegister, value: string): Promise<void> {
 
 test
   .skipIf(REDIS_SERVER === undefined)
-  .concurrent("a value is replaced by who read it last, and by nobody else", async () => {
-    await using stack = new AsyncDisposableStack();
-    const { server, register } = await start(stack);
-    const other = (await connect(server, stack)).register;
-    const nothing = await register.read();
-    expect(nothing).toMatchObject({ value: undefined, isSure: false });
-    const first = await register.write("ours\nin two lines ✓", nothing.version);
-    expect(await other.write("theirs", nothing.version)).toEqual({ kind: "changed" });
-    const read = await other.read();
-    expect(read).toEqual({ ...nothing, value: "ours\nin two lines ✓", version: read.version, isSure: true });
-    expect(first).toEqual({ kind: "written", version: read.version });
-    expect(await other.write("theirs", read.version)).toMatchObject({ kind: "written" });
-    expect(await register.write("ours again", read.version)).toEqual({ kind: "changed" });
-    expect(await register.read()).toMatchObject({ value: "theirs" });
-  });
-
-test
-  .skipIf(REDIS_SERVER === undefined)
   .concurrent("of many who write at once over the same, one has written", async () => {
     await using stack = new AsyncDisposableStack();
     const { server, register } = await start(stack);
@@ -70,38 +52,6 @@ test
       const written = answers.flatMap(({ kind }, index) => (kind === "written" ? [`${round} ${index}`] : []));
       expect(written).toEqual([(await register.read()).value]);
     }
-  });
-
-test
-  .skipIf(REDIS_SERVER === undefined)
-  .concurrent(
-    "what was emptied is nothing, and whoever read it before writes over nothing no more",
-    async () => {
-      await using stack = new AsyncDisposableStack();
-      const { register, send } = await start(stack);
-      await write(register, "ours");
-      const { version } = await register.read();
-      await send("FLUSHALL");
-      expect(await register.read()).toMatchObject({ value: undefined, isSure: false });
-      expect(await register.write("ours again", version)).toEqual({ kind: "changed" });
-    },
-  );
-
-test
-  .skipIf(REDIS_SERVER === undefined)
-  .concurrent("what a restart brought back is not sure, until it is written again", async () => {
-    await using stack = new AsyncDisposableStack();
-    const { server, register, send } = await start(stack, "--appendonly", "yes", "--appendfsync", "always");
-    await write(register, "ours");
-    const before = await register.read();
-    await server.restart();
-    await eventually("it is connected again", async () => (await send("PING")) === "PONG");
-    const after = await register.read();
-    expect(after).toMatchObject({ value: "ours", isSure: false });
-    expect(after.era).not.toBe(before.era);
-    expect(await register.write("by an old version", before.version)).toEqual({ kind: "changed" });
-    await write(register, "ours again");
-    expect(await register.read()).toMatchObject({ value: "ours again", isSure: true, era: after.era });
   });
 
 test

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { RedisDriver } from "../../../../src/features/fleet/redis/driver.ts";
 import { missingIn } from "../../../../src/features/fleet/redis/requirements.ts";
 
 type Told = {
@@ -8,14 +7,10 @@ type Told = {
 };
 
 /** Says of itself what it is told to say, and refuses to say the rest. */
-function driverOf({ replication, memory }: Told): RedisDriver {
-  return {
-    send: ([, about]) => {
-      const answer = about === "memory" ? memory : replication;
-      return answer === undefined ? Promise.reject(new Error("NOPERM")) : Promise.resolve(answer);
-    },
-    ended: new Promise(() => {}),
-    destroy: () => {},
+function serverThat({ replication, memory }: Told): (command: readonly string[]) => Promise<string> {
+  return ([, about]) => {
+    const answer = about === "memory" ? memory : replication;
+    return answer === undefined ? Promise.reject(new Error("NOPERM")) : Promise.resolve(answer);
   };
 }
 
@@ -31,7 +26,7 @@ test.each<[string, Told, readonly string[]]>([
   ["would evict, but is never full", { memory: "maxmemory:0\r\nmaxmemory_policy:allkeys-lru" }, []],
   ["is full, and evicts nothing", { memory: "maxmemory:100\r\nmaxmemory_policy:noeviction" }, []],
 ])("of a Redis that %s it is told", async (_, told, sentences) => {
-  const warnings = await missingIn(driverOf(told));
+  const warnings = await missingIn(serverThat(told));
   expect(warnings.map((warning) => sentences.find((sentence) => warning.startsWith(sentence)))).toEqual(
     sentences,
   );

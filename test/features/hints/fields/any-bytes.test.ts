@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Headers } from "../../../../src/kernel/exchange/exchange.ts";
 import { advise, expectSane, NAMES } from "./sane.ts";
 import { limitsOf } from "../../../../src/features/hints/fields/limits.ts";
+import { CODE_POINT } from "../../../support/code-point.ts";
 
 const SEED = 20_261_120;
 
@@ -25,7 +26,7 @@ const PIECES = fc.constantFrom(
   "Fri Nov 20 2026 13:00:02 GMT+0100 (CET)",
 );
 const VALUE = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: CODE_POINT, maxLength: 40 }),
   fc.array(PIECES, { maxLength: 8 }).map((pieces) => pieces.join("")),
   fc.integer().map(String),
   fc.double().map(String),
@@ -36,19 +37,19 @@ const HEADERS: fc.Arbitrary<Headers> = fc.array(fc.tuple(fc.constantFrom(...NAME
 });
 const STATUS = fc.constantFrom(200, 204, 301, 404, 429, 402, 503, 500);
 
-test("whatever bytes an upstream sends, the advice is sane", () => {
+test("whatever bytes an upstream sends, its hints are sane", () => {
   fc.assert(
     fc.property(STATUS, HEADERS, fc.nat({ max: 2 ** 42 }), (status, headers, wallNowMs) => {
-      const advice = advise(status, headers, wallNowMs);
-      expectSane(advice, headers.length);
-      expect(advice.throttled).toBe(status === 429 || status === 402);
+      const hints = advise(status, headers, wallNowMs);
+      expectSane(hints, headers.length);
+      expect(hints.throttled).toBe(status === 429 || status === 402);
     }),
     { seed: SEED, numRuns: 800 },
   );
 });
 
 test("garbage in every field is counted once for each, and says nothing", () => {
-  const garbage = fc.string({ unit: "binary", minLength: 1, maxLength: 40 }).map((text) => `\u0001${text}`);
+  const garbage = fc.string({ unit: CODE_POINT, minLength: 1, maxLength: 40 }).map((text) => `\u0001${text}`);
   const fields = fc.array(fc.constantFrom(...NAMES.filter((name) => name !== "date")), { maxLength: 12 });
   fc.assert(
     fc.property(fields, garbage, (names, value) => {
@@ -86,18 +87,18 @@ const WORDS = fc.constantFrom(
 );
 const NAME = fc.oneof(
   fc.array(WORDS, { minLength: 1, maxLength: 7 }).map((words) => words.join("-")),
-  fc.string({ unit: "binary", maxLength: 120 }).map((text) => `limit${text}`),
+  fc.string({ unit: CODE_POINT, maxLength: 120 }).map((text) => `limit${text}`),
 );
 
-test("whatever a header is called, the advice is sane, and only requests are limits", () => {
+test("whatever a header is called, its hints are sane, and only requests are limits", () => {
   const headers: fc.Arbitrary<Headers> = fc.array(fc.tuple(NAME, VALUE), { maxLength: 12 });
   fc.assert(
     fc.property(STATUS, headers, (status, lines) => {
-      const advice = advise(status, lines);
-      expectSane(advice, lines.length);
-      const others = advice.families.filter(({ unit }) => unit !== "requests");
+      const hints = advise(status, lines);
+      expectSane(hints, lines.length);
+      const others = hints.families.filter(({ unit }) => unit !== "requests");
       expect(limitsOf(others)).toEqual([]);
-      for (const { key, unit } of advice.families) expect(key.length + unit.length).toBeLessThan(5000);
+      for (const { key, unit } of hints.families) expect(key.length + unit.length).toBeLessThan(5000);
     }),
     { seed: SEED, numRuns: 800 },
   );

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-import type { Advice } from "../../../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../../../src/features/hints/fields/answer-hints.ts";
 import type { LimitFamily } from "../../../../src/features/hints/fields/limits.ts";
-import { adviceIn } from "../../../../src/features/hints/advice-in.ts";
+import { readAnswerHints } from "../../../../src/features/hints/fields/answer-hints.ts";
 import { limitsOf } from "../../../../src/features/hints/fields/limits.ts";
 
 /** What a provider means by the headers of one answer. `null` is what it does not say. */
@@ -35,9 +35,10 @@ function samplesIn(file: string): readonly Sample[] {
     .map((line): Sample => JSON.parse(line));
 }
 
-function adviceOf({ headers, at }: Sample, status = 200): Advice {
+function answerHintsIn({ headers, at }: Sample, status = 200): AnswerHints {
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return adviceIn({ status, reasonPhrase: "", headers: lines }, (at ?? SOME_MOMENT_S) * 1000, String).advice;
+  return readAnswerHints({ status, reasonPhrase: "", headers: lines }, (at ?? SOME_MOMENT_S) * 1000, String)
+    .hints;
 }
 
 function meantRequests(sample: Sample): readonly Meant[] {
@@ -72,14 +73,14 @@ const CONTESTED = SAMPLES.flatMap((sample) =>
 
 describe("the headers of real providers", () => {
   test.each(CLEAR)("each limit of requests is read: %s", (_, sample) => {
-    const read = adviceOf(sample).families.filter(({ unit }) => unit === "requests");
+    const read = answerHintsIn(sample).families.filter(({ unit }) => unit === "requests");
     for (const meant of meantRequests(sample)) {
       expect(read).toSatisfy(() => read.some((family) => isFamily(family, meant, sample.told_window)));
     }
   });
 
   test.each(CLEAR)("nothing else is taken for a limit of requests: %s", (_, sample) => {
-    const { families, malformed } = adviceOf(sample);
+    const { families, malformed } = answerHintsIn(sample);
     const meant = meantRequests(sample);
     const invented = families
       .filter(({ unit }) => unit === "requests")
@@ -94,14 +95,14 @@ describe("the headers of real providers", () => {
   test.each(CLEAR)("a good answer pauses only where no request is left: %s", (_, sample) => {
     const spent = meantRequests(sample).filter(({ remaining }) => remaining === 0);
     const longest = Math.max(0, ...spent.map(({ reset_in_s }) => reset_in_s ?? 0));
-    const pausedMs = adviceOf(sample).pause?.forMs ?? 0;
+    const pausedMs = answerHintsIn(sample).pause?.forMs ?? 0;
     expect(Math.abs(pausedMs - longest * 1000)).toBeLessThanOrEqual(1010);
   });
 
   test.each(CONTESTED)(
     "what nothing in the answer tells lowers nothing, and pauses nothing: %s",
     (_, sample) => {
-      const { families, pause } = adviceOf(sample);
+      const { families, pause } = answerHintsIn(sample);
       expect(limitsOf(families).filter(({ perMs }) => perMs !== undefined)).toEqual([]);
       expect(pause).toBeUndefined();
     },

@@ -19,9 +19,9 @@ test.each([
 ])("half a megabyte of %s in every field is read through", (_, piece) => {
   const value = piece.repeat(Math.ceil(500_000 / piece.length));
   const headers = NAMES.map((name) => [name, value] as const);
-  const advice = advise(429, headers);
-  expectSane(advice, headers.length);
-  expect(advice.throttled).toBe(true);
+  const hints = advise(429, headers);
+  expectSane(hints, headers.length);
+  expect(hints.throttled).toBe(true);
 });
 
 test("a name of half a megabyte is read through", () => {

@@ -1,15 +1,17 @@
-import { expect, test } from "vitest";
+import { parseList } from "structured-headers";
+import { expect, test, vi } from "vitest";
 
-import { adviceIn, parseStructuredList } from "../../../../src/features/hints/advice-in.ts";
-import { readAdvice } from "../../../../src/features/hints/fields/advice.ts";
 import {
-  HEAD_BYTES,
+  readAnswerHints,
   LIMIT_TEXTS_CHARS,
   LIMIT_VALUES_CHARS,
-  MOST_LIMITS,
-} from "../../../../src/kernel/exchange/bounds.ts";
+} from "../../../../src/features/hints/fields/answer-hints.ts";
 import { wordsOfName } from "../../../../src/features/hints/fields/words.ts";
 import type { Headers } from "../../../../src/kernel/exchange/exchange.ts";
+import { HEAD_BYTES } from "../../../../src/transport/poll-client.ts";
+import { MOST_LIMITS } from "../../../../src/features/hints/fields/limits.ts";
+
+vi.mock("structured-headers", { spy: true });
 
 function headersOf(count: number, header: (index: number) => readonly [string, string]): Headers {
   const headers = Array.from({ length: count }, (_, index) => header(index));
@@ -30,22 +32,23 @@ test.each<[string, Headers]>([
 ])(
   "an answer that is full of limits has few of them compared, and each byte is read once: %s",
   (_, headers) => {
-    let bytes = 0;
-    const parse = (text: string): ReturnType<typeof parseStructuredList> => {
-      bytes += text.length;
-      return parseStructuredList(text);
-    };
-    const { advice } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, parse, String);
-    expect(advice.families.length).toBeLessThanOrEqual(MOST_LIMITS);
-    expect(advice.malformed).toBeGreaterThan(0);
-    expect(advice.malformed).toBeLessThanOrEqual(headers.length);
+    vi.mocked(parseList).mockClear();
+    const { hints } = readAnswerHints({ status: 200, reasonPhrase: "", headers }, 0, String);
+    const bytes = vi.mocked(parseList).mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+    expect(hints.families.length).toBeLessThanOrEqual(MOST_LIMITS);
+    expect(hints.malformed).toBeGreaterThan(0);
+    expect(hints.malformed).toBeLessThanOrEqual(headers.length);
     expect(bytes).toBeLessThanOrEqual(LIMIT_VALUES_CHARS);
   },
 );
 
 test("of more limits than anybody has, the first are kept, and each header that is left out is counted", () => {
   const headers = headersOf(40, (at) => [`x-ratelimit-limit-a${at}`, "9"]);
-  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0, String).advice;
+  const { families, malformed } = readAnswerHints(
+    { status: 200, reasonPhrase: "", headers },
+    0,
+    String,
+  ).hints;
   expect(families.map(({ key }) => key)).toContain("x-ratelimit  a0 ");
   expect({ kept: families.length, malformed }).toEqual({ kept: MOST_LIMITS, malformed: 8 });
 });
@@ -54,10 +57,10 @@ test("the texts of all limits are searched for keys once, and so many of them as
   const name = "a".repeat(80);
   const headers = headersOf(MOST_LIMITS, (at) => [`x-ratelimit-limit-${name}${at}`, "9"]);
   const searched: string[] = [];
-  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
+  const { families, malformed } = readAnswerHints({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
     searched.push(text);
     return text;
-  }).advice;
+  }).hints;
   expect(searched).toHaveLength(1);
   expect(searched[0]?.length).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS);
   expect(families.length).toBeGreaterThan(8);

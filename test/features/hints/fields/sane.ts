@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 
-import type { Advice } from "../../../../src/features/hints/fields/advice.ts";
+import type { AnswerHints } from "../../../../src/features/hints/fields/answer-hints.ts";
 import type { Headers } from "../../../../src/kernel/exchange/exchange.ts";
-import { adviseOn } from "../../../support/advise.ts";
+import { answerHintsOn } from "../../../support/answer-hints.ts";
 import { limitsOf } from "../../../../src/features/hints/fields/limits.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
@@ -35,8 +35,8 @@ export const NAMES = [
   "date",
 ] as const;
 
-export function advise(status: number, headers: Headers, wallNowMs: number = NOW_MS): Advice {
-  return adviseOn(status, headers, wallNowMs);
+export function advise(status: number, headers: Headers, wallNowMs: number = NOW_MS): AnswerHints {
+  return answerHintsOn(status, headers, wallNowMs);
 }
 
 function expectCount(value: number | undefined, least: number): void {
@@ -45,16 +45,16 @@ function expectCount(value: number | undefined, least: number): void {
   expect(value).toBeGreaterThanOrEqual(least);
 }
 
-export function expectSane(advice: Advice, fields: number): void {
-  expectCount(advice.pause?.forMs, 0);
-  for (const { requests, perMs } of limitsOf(advice.families)) {
+export function expectSane(hints: AnswerHints, fields: number): void {
+  expectCount(hints.pause?.forMs, 0);
+  for (const { requests, perMs } of limitsOf(hints.families)) {
     expectCount(requests, Number.MIN_VALUE);
     expectCount(perMs, Number.MIN_VALUE);
   }
-  expectCount(advice.remaining?.requests, 0);
-  expectCount(advice.remaining?.limit, Number.MIN_VALUE);
-  expectCount(advice.remaining?.resetMs, 0);
-  expectCount(advice.exhaustedPerMs, Number.MIN_VALUE);
-  expectCount(advice.malformed, 0);
-  expect(advice.malformed).toBeLessThanOrEqual(fields);
+  expectCount(hints.remaining?.requests, 0);
+  expectCount(hints.remaining?.limit, Number.MIN_VALUE);
+  expectCount(hints.remaining?.resetMs, 0);
+  expectCount(hints.exhaustedPerMs, Number.MIN_VALUE);
+  expectCount(hints.malformed, 0);
+  expect(hints.malformed).toBeLessThanOrEqual(fields);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foldConditions } from "../../../../src/features/notify/plan/alert.ts";
+import { foldFiring } from "../../../../src/features/notify/plan/alert.ts";
 import { notifiedOf, planFor } from "../../../../src/features/notify/plan/plan.ts";
 import { isOpen, type Notified } from "../../../../src/features/notify/plan/transitions.ts";
 import { DAY_MS, HOUR_MS } from "../../../../src/kernel/time/duration.ts";
@@ -13,20 +13,26 @@ class Told {
 
   /** What its answers announce now. */
   announce(date: string): void {
-    const condition = {
+    const firing = {
       kind: "api_ending",
       upstream: "email",
       of: date,
       says: `It ends on ${date}.`,
     } as const;
-    const { open } = foldConditions(new Map(), [condition], this.nowMs);
-    const scene = {
+    const { open } = foldFiring(new Map(), [firing], this.nowMs);
+    const { notified, nowMs } = this;
+    const { dues, quiet } = planFor({
+      receiver: sampleReceiver(),
+      sinceMs: 0,
+      notified,
+      nowMs,
       alerts: [...open.values()],
       upstream: () => ({ state: "up", labels: {}, isUnsure: false }) as const,
-    };
-    const { notified, nowMs } = this;
-    const { dues, quiet } = planFor({ receiver: sampleReceiver(), sinceMs: 0, notified, scene, nowMs });
-    const how = { atMs: nowMs, incident: "", side: "open" } as const;
+      of: 1,
+      words: () => undefined,
+      pageUrl: undefined,
+    });
+    const how = { atMs: nowMs, incident: "" } as const;
     const told = dues.flatMap((due) => notifiedOf("ops", due, notified, how));
     for (const each of [...quiet, ...told]) notified.set(each.alert, each);
     if (dues.length > 0) this.dates.push(date);

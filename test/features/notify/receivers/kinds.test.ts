@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RECEIVER_KINDS, type ReceiverKind } from "../../../../src/features/notify/receiver.ts";
-import { foldConditions, NO_INCIDENT } from "../../../../src/features/notify/plan/alert.ts";
+import { foldFiring, NO_INCIDENT } from "../../../../src/features/notify/plan/alert.ts";
 import { composeMessage, type Message } from "../../../../src/features/notify/plan/message.ts";
 import type { Due } from "../../../../src/features/notify/plan/plan.ts";
 import { capText } from "../../../../src/kernel/text/escape.ts";
@@ -63,19 +63,17 @@ function manyDown(count: number, filler: string): Message {
   const startedAtMs = 1_790_000_000_000;
   const dues = Array.from({ length: count }, (_, place): Due => {
     const upstream = (filler === "_" ? "_" : "u").repeat(60) + String(place).padStart(4, "0");
-    const known = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+    const known = { kind: "down", startedAtMs, knownAtMs: startedAtMs } as const;
     const alert = { ...NO_INCIDENT, ...known, id: `${upstream}/mul1x2`, subject: upstream, upstream };
-    const due = { alert, notified: undefined, parts: [], event: "down", dueAtMs: startedAtMs } as const;
-    return { ...due, isReminder: false, next: "notified" };
+    const due = { alert, notified: undefined, parts: [], event: "down", dueMs: startedAtMs } as const;
+    return { ...due, isReminder: false, isGone: false, isUnclear: false, next: "notified" };
   });
   const [first] = dues;
   if (first === undefined) throw new Error("there is no message");
   return composeMessage(first, dues, {
     notified: new Map(),
-    scene: {
-      alerts: dues.map(({ alert }) => alert),
-      upstream: () => ({ labels: { team: "growth" }, state: "down", isUnsure: false }),
-    },
+    alerts: dues.map(({ alert }) => alert),
+    upstream: () => ({ labels: { team: "growth" }, state: "down", isUnsure: false }),
     nowMs: startedAtMs + 10_000,
     of: count,
     words: () => undefined,
@@ -85,14 +83,15 @@ function manyDown(count: number, filler: string): Message {
 
 test("of several vantages, each says which it is, and ends no other's alert", () => {
   const startedAtMs = 1_790_000_000_000;
-  const known = { kind: "down", reason: "timeout", polls: 2, startedAtMs, knownAtMs: startedAtMs } as const;
+  const known = { kind: "down", startedAtMs, knownAtMs: startedAtMs } as const;
   const alert = { ...NO_INCIDENT, ...known, id: "ai/mul1x2", subject: "ai", upstream: "ai" };
-  const due = { alert, notified: undefined, parts: [], event: "down", dueAtMs: startedAtMs } as const;
-  const told = { ...due, isReminder: false, next: "notified" } as const;
+  const due = { alert, notified: undefined, parts: [], event: "down", dueMs: startedAtMs } as const;
+  const told = { ...due, isReminder: false, isGone: false, isUnclear: false, next: "notified" } as const;
   const [eu, us] = ["eu", "us"].map((vantage) =>
     composeMessage(told, [told], {
       notified: new Map(),
-      scene: { alerts: [alert], upstream: () => ({ labels: {}, state: "down", isUnsure: false }) },
+      alerts: [alert],
+      upstream: () => ({ labels: {}, state: "down", isUnsure: false }),
       nowMs: startedAtMs + 10_000,
       of: 1,
       words: () => undefined,
@@ -344,9 +343,9 @@ test("an alert never ends before it began, as where the clock was set back: it w
   }
 });
 
-test("the longest id of a trouble is no longer than a dedup key of PagerDuty may be", () => {
+test("the longest id of an alert is no longer than a dedup key of PagerDuty may be", () => {
   const name = "n".repeat(64);
-  const { open } = foldConditions(
+  const { open } = foldFiring(
     new Map(),
     [
       { kind: "credit_ending", of: `${name}/spend`, says: "" },
