@@ -14,6 +14,8 @@ export type Limiter = {
   readonly name: string;
   /** By which headers it tells its limit. */
   readonly tells: string;
+  /** How often each of three upstreams is polled where the config is right, if 9 in any ten seconds are too many. */
+  readonly every?: string;
   /** Each opening counts by itself. */
   open(allowance: Allowance): Promise<OpenLimiter>;
 };

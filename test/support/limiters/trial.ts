@@ -81,10 +81,11 @@ function configOf(stages: readonly Stage[]): Parameters<typeof openConfigFolder>
     for (const kind of ["honest", "mistaken"] as const) {
       const budget = budgetName(index, kind);
       const { requests, every } = CONFIGS[kind];
+      const interval = kind === "honest" ? (stage.limiter.every ?? every) : every;
       budgets[budget] = { rate: { requests, per: `${ALLOWANCE.perMs}ms` }, share: "100%" };
       for (let poller = 0; poller < POLLERS; poller += 1) {
         upstreams.push(
-          rawUpstream(`${budget}-${poller}`, stage[kind].url, { budget, every, timeout: "900ms" }),
+          rawUpstream(`${budget}-${poller}`, stage[kind].url, { budget, every: interval, timeout: "900ms" }),
         );
       }
     }
