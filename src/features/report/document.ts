@@ -5,7 +5,7 @@ import { formatMoney, UNITS_OF_MONEY } from "../../platform/money.ts";
 import { happenedPhases } from "../../kernel/exchange/exchange.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
 import { availabilityOf, type AvailabilityWindow, watchedWords } from "../history/availability.ts";
-import { UNITS, humanLatency, inThousands } from "../../platform/humanize.ts";
+import { UNITS, humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
 import { STATE_WORDS, whyWords } from "../history/words.ts";
 import { formatPercentage } from "../../kernel/text/percent.ts";
 import { dateTime } from "../../kernel/time/civil-day.ts";
@@ -115,7 +115,11 @@ function providerRatio({ sla, months: [month, ...more] }: UpstreamReport): Cell 
 }
 
 function availabilityOfMonth(month: ReportedMonth): Figure {
-  return month.watchedMinutes === 0 ? ratio(undefined) : marked(ratio(month.availability), watchedIn(month));
+  const { watchedMinutes, availability } = month;
+  if (watchedMinutes === 0) return ratio(undefined);
+  const { isEarly, watchedMs } = watchedIn(month);
+  const figure = ratio(availability);
+  return isEarly ? { ...figure, early: `(${humanDuration(watchedMs)} watched)` } : figure;
 }
 
 function watchedIn({ minutes, watchedMinutes, badMinutes }: ReportedMonth): AvailabilityWindow {
@@ -124,12 +128,19 @@ function watchedIn({ minutes, watchedMinutes, badMinutes }: ReportedMonth): Avai
 }
 
 const NOT_SAID = "not configured";
+const NOT_WORKED_OUT = "not worked out";
+
+function isWorkedOut({ isWhole, isOver }: ReportedMonth): boolean {
+  return isWhole && isOver;
+}
 
 function creditsIn({ sla, months }: UpstreamReport): string {
   const due = months.flatMap(({ month, credit }) =>
     credit === undefined ? [] : [`${month}: ${percent(credit)}`],
   );
-  return sla === undefined ? NOT_SAID : due.length === 0 ? "none" : due.join(", ");
+  if (sla === undefined) return NOT_SAID;
+  if (due.length > 0) return due.join(", ");
+  return months.some(isWorkedOut) ? "none" : NOT_WORKED_OUT;
 }
 
 function costsIn(costs: readonly ReportedCost[]): string {
@@ -221,9 +232,9 @@ function providerTable(
     ["Promise", promiseOf],
     [
       "Credit",
-      ({ isWhole, isOver, credit }) => {
-        if (!isWhole || !isOver) return "not worked out";
-        return credit === undefined ? "none" : ratio(credit);
+      (month) => {
+        if (!isWorkedOut(month)) return NOT_WORKED_OUT;
+        return month.credit === undefined ? "none" : ratio(month.credit);
       },
     ],
     ["Claim until", ({ claimUntilMs }) => (claimUntilMs === undefined ? UNKNOWN : dateTime(claimUntilMs))],

@@ -30,7 +30,7 @@ export const HOW = {
   slowestMs: "The longest of the ok polls.",
   withinObjective: "Ok polls that took no longer than the objective / ok polls.",
   months:
-    "Availability = 1 - bad minutes / minutes of the month that are over, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. Where less than a tenth was watched, no promise is called kept. A credit is worked out for a whole month that is over, by the first of the two.",
+    "Availability = 1 - bad minutes / minutes of the month that have begun, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. Where less than a tenth was watched, no promise is called kept. A credit is worked out for a whole month that is over, by the first of the two.",
   incidents:
     "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. An outage goes on until then: polls that were throttled or rejected meanwhile are in its time and its polls, but not in the availability. Left out: throttled, our key, or our own network.",
   evidence:

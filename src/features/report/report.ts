@@ -82,7 +82,7 @@ export type ReportedMonth = Pick<Month, "isWhole"> & {
   readonly fromMs: number;
   readonly toMs: number;
   readonly isOver: boolean;
-  /** All that are over: what nobody watched counts as good. */
+  /** All that have begun: what nobody watched counts as good. */
   readonly minutes: number;
   readonly watchedMinutes: number;
   readonly badMinutes: number;
@@ -286,7 +286,8 @@ function monthOf(
 ): ReportedMonth {
   const { name, fromMs, toMs, isWhole } = month;
   const isOver = toMs <= nowMs;
-  const minutes = Math.floor((Math.min(toMs, nowMs) - fromMs) / MINUTE_MS);
+  // A poll in the minute that is not over counts as well.
+  const minutes = Math.ceil((Math.min(toMs, nowMs) - fromMs) / MINUTE_MS);
   // 1 - 0.07 is less than 0.93: a quotient of whole numbers is as exact as what the config says.
   const availability = minutes === 0 ? 1 : (minutes - badMinutes) / minutes;
   const due = sla.credits

@@ -22,6 +22,15 @@ const SEPTEMBER = {
   lastDay: dayNumberOf("2026-09-30") ?? 0,
 };
 
+const SLA: Sla = {
+  atLeast: 0.99,
+  unit: "minute",
+  badUnit: "all_failed",
+  credits: undefined,
+  claimWithinMs: undefined,
+  timeZone: undefined,
+};
+
 function september(kept: readonly Kept[], sla?: Sla): UpstreamReport {
   return upstreamReport(
     { ...reportedOf(sampleUpstream()), sla },
@@ -43,14 +52,8 @@ test.each(Array.from({ length: 9 }, (_, index) => 91 + index))(
     const badMinutes = (minutes * (100 - percent)) / 100;
     const day = { ...NOTHING, watchedMinutes: minutes, badMinutes };
     const promised = percent / 100;
-    const { months } = september([keptIn([], [day])], {
-      atLeast: promised,
-      unit: "minute",
-      badUnit: "all_failed",
-      credits: [{ below: promised, credit: 0.1 }],
-      claimWithinMs: undefined,
-      timeZone: undefined,
-    });
+    const credits = [{ below: promised, credit: 0.1 }];
+    const { months } = september([keptIn([], [day])], { ...SLA, atLeast: promised, credits });
     expect(months[0]).toMatchObject({ isKept: true, credit: undefined });
     expect(months[0]).toMatchObject({ availability: promised, availabilityOfWatched: promised });
   },
@@ -96,4 +99,16 @@ test("an outage that one replica began to watch and another one went on with is 
     expect(incidents[0]?.durationMs).toBe(HOUR_MS + 1_000);
     expect(incidents[0]?.evidence.map(({ id }) => id)).toEqual(["a-1", "a-2", "b-9"]);
   }
+});
+
+test("the minute that is not over counts, as its polls do", () => {
+  const nowMs = FROM_MS + 90_000;
+  const day = { ...NOTHING, failed: 3, watchedMinutes: 2, badMinutes: 2 };
+  const { months } = upstreamReport(
+    { ...reportedOf(sampleUpstream()), sla: SLA },
+    [keptIn([], [day])],
+    periodOf(SEPTEMBER, "UTC", nowMs),
+    nowMs,
+  );
+  expect(months).toMatchObject([{ minutes: 2, watchedMinutes: 2, badMinutes: 2, availability: 0 }]);
 });

@@ -253,7 +253,7 @@ test("of a month that was hardly watched no promise is called kept, and its avai
   const early = reported({});
   expect(early).not.toContain("<td>kept</td>");
   expect(early).toContain("too little watched");
-  expect(early.match(/<td class="number early">100 % of 2 min<\/td>/g)).toHaveLength(2);
+  expect(early.match(/<td class="number early">100 % \(2 min watched\)<\/td>/g)).toHaveLength(2);
   expect(reported({ watchedMinutes: 5_000 })).toContain("<td>kept</td>");
   // What was bad breaks the promise, whatever nobody watched.
   const bad = { badMinutes: 900, watchedMinutes: 1_000, availability: 0.97, isKept: false };
@@ -302,4 +302,17 @@ test("a report of a vantage says from where it was watched; another one says not
   expect(JSON.parse(text(jsonOf(report))).vantage).toEqual({ name: "eu", of: 3 });
   expect(text(reportPage(alone))).not.toContain("Watched from");
   expect(JSON.parse(text(jsonOf(alone)))).not.toHaveProperty("vantage");
+});
+
+test("where no month is over, no credit was worked out, and none is said to be due", () => {
+  const [only] = reportOf("x").upstreams;
+  if (only === undefined) throw new Error("it has one");
+  const creditOf = (changes: Partial<ReportedMonth>): unknown => {
+    const months = [{ ...MONTH, credit: undefined, ...changes }];
+    const upstreams = [{ ...only, sla: SLA, months }];
+    const lines = cellsOf(text(csvOf({ version: 1, atMs: NOW_MS, upstreams })));
+    return lines.find(([, table, , figure]) => table === "In short" && figure === "Credit")?.[4];
+  };
+  expect(creditOf({ isOver: false })).toBe("not worked out");
+  expect(creditOf({ isOver: true, isWhole: true })).toBe("none");
 });
