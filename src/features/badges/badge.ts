@@ -89,7 +89,9 @@ function badgeWordsOf(
     watchedMs: sum(({ watchedMs }) => watchedMs),
     failedMs: sum(({ failedMs }) => failedMs),
   });
-  const words = window.ratio === undefined ? "unknown" : `${percent(window.ratio)} ${watchedWords(window)}`;
-  const state = VERDICT_STATES[verdictOnAvailability(window, objective.availability)];
+  const { availability } = objective;
+  const words =
+    window.ratio === undefined ? "unknown" : `${percent(window.ratio, availability)} ${watchedWords(window)}`;
+  const state = VERDICT_STATES[verdictOnAvailability(window, availability)];
   return { label: ` ${badge}`, value: words.trimEnd(), state };
 }

@@ -38,7 +38,9 @@ export function endSentence(
 export function moment(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < SOON_MS) {
-    const aboutMs = Math.round(atMs / (10 * MINUTE_MS)) * 10 * MINUTE_MS;
+    // Coarser, it might be past already.
+    const stepMs = leftMs < HOUR_MS ? MINUTE_MS : 10 * MINUTE_MS;
+    const aboutMs = Math.round(atMs / stepMs) * stepMs;
     return `in ${humanDuration(Math.ceil(leftMs / MINUTE_MS) * MINUTE_MS)}, about ${timeOf(aboutMs, nowMs)}`;
   }
   const aboutMs = Math.round(atMs / HOUR_MS) * HOUR_MS;

@@ -12,6 +12,7 @@ import type { Health } from "../../kernel/poll/health.ts";
 import type { Left, Note } from "../../kernel/text/notes.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { DAY_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
+import { counted } from "../../platform/humanize.ts";
 import { Notifier, type NotifierView } from "./notifier.ts";
 import { type Delivery, deliveryOf } from "./receivers/answer.ts";
 import type { ReceiverRequest } from "./receivers/kind.ts";
@@ -224,7 +225,7 @@ function endingOf(
 function* ofProcess({ clock, polling, reload, store }: NotifyParts): Generator<FiringAlert> {
   const offline = polling().offlineUpstreams(clock.wallNow());
   if (offline > 0) {
-    const says = `${offline} upstreams could not be reached: none of them counts as down for it.`;
+    const says = `${counted(offline, "upstream")} could not be reached: none of them counts as down for it.`;
     yield { kind: "offline", says };
   }
   const { successful, fault = "" } = reload.status;

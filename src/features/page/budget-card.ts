@@ -38,9 +38,9 @@ function rateGauge(
       <b>${amount(leases)}</b> of our <b>${amount(cap)}</b> leases in use
       <span class="of"
         >limit: ${amount(limit)} per ${label}; our share
-        ${percent(share)}${vantage === undefined ? "" : `, divided by ${vantage.of}`}${lowered}</span
+        ${percent(share, share)}${vantage === undefined ? "" : `, divided by ${vantage.of}`}${lowered}</span
       >
     </p>
-    ${gauge({ label: `${leases} leases in use, cap ${cap}, limit ${limit}`, full: limit, used: leases, mark: cap })}
+    ${gauge({ label: `leases in use: ${leases}, cap ${cap}, limit ${limit}`, full: limit, used: leases, mark: cap })}
   </div>`;
 }

@@ -68,8 +68,11 @@ function monthLabel(day: number, days: readonly number[]): Markup {
 
 function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {
   const window = availabilityOf(DAY_MS, column ?? { watchedMs: 0, failedMs: 0 });
-  const kind = kindOf(window, given.upstream.objective.availability);
-  const ofTime = [percent(window.ratio ?? 0), watchedWords(window)].filter((word) => word !== "").join(" ");
+  const { availability } = given.upstream.objective;
+  const kind = kindOf(window, availability);
+  const ofTime = [percent(window.ratio ?? 0, availability), watchedWords(window)]
+    .filter((word) => word !== "")
+    .join(" ");
   const said = window.ratio === undefined ? WORDS.unwatched : `${ofTime}, ${failedWords(window)}`;
   const words = `${dayText(day)}: ${said}`;
   const target = targetOf(day, column?.counts.failed ?? 0, given);

@@ -84,11 +84,12 @@ function olderLine(
       ({ startedAtMs, endedAtMs = nowMs }) =>
         startedAtMs <= oldest.atMs + oldest.durationMs && endedAtMs >= oldest.atMs,
     );
+    const before = older.length === 1 ? "one before it is" : `${older.length} before it are`;
     return incident === undefined
-      ? html`; the ${older.length} before it are like it, and older ones are not kept`
-      : html`; the ${older.length} before it are like it; the
-          <a href="#${incidentId(incident)}">incident</a> began at ${moment(incident.startedAtMs, nowMs)} and
-          has ${amount(incident.polls)} polls`;
+      ? html`; the ${before} like it, and older ones are not kept`
+      : html`; the ${before} like it; the <a href="#${incidentId(incident)}">incident</a> began at
+          ${moment(incident.startedAtMs, nowMs)} and has ${amount(incident.polls)}
+          ${incident.polls === 1 ? "poll" : "polls"}`;
   }
   return html`; ${older.length} more like it before, the first at ${moment(oldest.atMs, nowMs)}`;
 }

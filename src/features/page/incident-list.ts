@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { humanDuration } from "../../platform/humanize.ts";
+import { counted, humanDuration } from "../../platform/humanize.ts";
 import { list, moment, type Markup } from "../../http/markup/markup.ts";
 import { incidentId, incidentWords } from "./plot.ts";
 import type { Incident } from "../history/incidents.ts";
@@ -25,7 +25,7 @@ function row(incident: Incident, nowMs: number, isOfAll: boolean): Markup {
     </p>
     <p class="of">
       <b>${humanDuration(lastedMs)}</b>${isUnwatched === true ? " at least, then no longer watched" : ""},
-      ${polls === 1 ? "1 poll" : `${polls} polls`}
+      ${counted(polls, "poll")}
     </p>
   </li>`;
 }

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../../platform/humanize.ts";
+import { counted, humanLatency } from "../../platform/humanize.ts";
 import type { UpstreamFacts } from "../status/status.ts";
 import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
 import { STATE_WORDS, whyWords } from "../history/words.ts";
@@ -253,7 +253,7 @@ function summary({ name, seen, incidents }: Drawn, { range, nowMs }: TimeAxis): 
     for (const outcome of OUTCOMES) counts[outcome] += column.counts[outcome];
   const shown = incidents.filter(({ endedAtMs }) => (endedAtMs ?? nowMs) > fromMs).length;
   const words = countsInWords(counts) || "no polls";
-  return `${name}, the last ${range.words}: ${words}${shown === 0 ? "" : `; ${shown === 1 ? "1 incident" : `${shown} incidents`}`}`;
+  return `${name}, the last ${range.words}: ${words}${shown === 0 ? "" : `; ${counted(shown, "incident")}`}`;
 }
 
 /** Leads to the incident in full. */

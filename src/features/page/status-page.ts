@@ -130,7 +130,11 @@ function startLine(upstreams: readonly UpstreamSummary[], status: Status): strin
   const open = upstreams.flatMap(({ name }) =>
     status.incidentsOf(name).filter(({ endedAtMs }) => endedAtMs === undefined),
   );
-  if (open.length === 0) return "No results yet: the first polls are running";
+  if (open.length === 0) {
+    const any = (which: "inFlight" | "waiting"): boolean => upstreams.some(({ counts }) => counts[which] > 0);
+    if (any("inFlight")) return "No results yet: the first polls are running";
+    return `No results yet: ${any("waiting") ? "the first polls are waiting for their budgets" : "no poll was due since the start"}`;
+  }
   if (open.length > NAMED) return `${open.length} upstreams were not ok, looking again`;
   const were = open.map(({ upstream, state }) => `${upstream} was ${STATE_WORDS[state].counted}`);
   return `${were.join(", ")}, looking again`;

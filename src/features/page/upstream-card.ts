@@ -72,7 +72,7 @@ export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
 export function missedLine({ health, missedLastHour, objective }: UpstreamFacts): Markup | string {
   if (health.state !== "up" || missedLastHour.length === 0) return "";
   const words = {
-    availability: `it was ok for less than ${percent(objective.availability)} of the watched time`,
+    availability: `it was ok for less than ${percent(objective.availability, objective.availability)} of the watched time`,
     latency: `fewer than ${percent(WITHIN_LATENCY_SHARE)} of its ok answers came within ${humanLatency(objective.latencyMs)}`,
   };
   return html`<p class="reason">
@@ -101,7 +101,7 @@ function availabilityTable(upstream: UpstreamFacts, isExplained: boolean): Marku
   return html`<table class="availability">
     <caption>
       Availability
-      <span class="of">objective ${percent(objective.availability)}</span>
+      <span class="of">objective ${percent(objective.availability, objective.availability)}</span>
       ${isExplained ? html`<span class="of explained">${LEFT_OUT}</span>` : ""}
     </caption>
     <thead class="unseen">
@@ -125,7 +125,7 @@ function availabilityRow(window: AvailabilityWindow, objective: number): Markup 
   const beforeCounts = isJudged || words !== "" ? ": " : "";
   return html`<tr class="${verdict}">
     <th scope="row">${windowMs === DAY_MS ? "24 h" : humanDuration(windowMs)}</th>
-    <td class="ratio">${ratio === undefined ? "–" : percent(ratio)}</td>
+    <td class="ratio">${ratio === undefined ? "–" : percent(ratio, objective)}</td>
     <td class="of">
       ${words}${words !== "" && isJudged ? ", " : ""}${isJudged ? html`<b>${verdict}</b>` : ""}${beforeCounts}${failedWords(window)}
     </td>

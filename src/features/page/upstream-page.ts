@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
-import { humanLatency } from "../../platform/humanize.ts";
+import { counted, humanLatency } from "../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import type { Columns } from "../history/timeline.ts";
 import type { Pieces } from "../../http/routes/pieces.ts";
@@ -93,7 +93,7 @@ export function* renderUpstreamPage(
 /** slots = polls + in flight + skipped. */
 function slotsLine({ counts, skips }: UpstreamFacts): string {
   const causes = skips.map(({ cause, count }) => `${count} ${SKIPS[cause].words}`).join(", ");
-  return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}.${counts.waiting === 0 ? "" : ` ${counts.waiting} waiting for a lease.`}`;
+  return `Since the start ${counted(counts.slots, "slot")}: ${counted(counts.polls, "poll")}, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}.${counts.waiting === 0 ? "" : ` ${counts.waiting} waiting for a lease.`}`;
 }
 
 const POLL_COLUMNS: readonly Column[] = [

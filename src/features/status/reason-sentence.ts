@@ -1,6 +1,6 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
-import { humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
+import { counted, humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
 import { POLLS_KEPT, type PollStatus, type SkipCount } from "../history/kept-poll.ts";
 import type { BudgetStatus, UpstreamFacts } from "./status.ts";
 import type { Incident } from "../history/incidents.ts";
@@ -67,8 +67,11 @@ function upSentence({ lastPolls: polls, lastFailures, counts }: UpstreamFacts, n
   if (lastTrouble === newest) return `${recentTrouble(polls)}. Not confirmed yet: waiting for another poll.`;
   if (lastTrouble === undefined && polls.length >= POLLS_KEPT) {
     const before = lastFailures.at(-1);
-    if (before === undefined) return `Each of the ${inThousands(counts.polls)} polls since the start was ok.`;
-    return `Every poll of the last ${humanDuration(nowMs - before.atMs)} was ok; the one before them ${pollPhrase(before)}.`;
+    if (before !== undefined)
+      return `Every poll of the last ${humanDuration(nowMs - before.atMs)} was ok; the one before them ${pollPhrase(before)}.`;
+    // Those that are kept may be of an earlier process.
+    if (counts.polls >= POLLS_KEPT)
+      return `Each of the ${inThousands(counts.polls)} polls since the start was ok.`;
   }
   const newer = polls.length - 1 - polls.findLastIndex(isTrouble);
   const oks = newer === 1 ? "The last poll was ok" : `The last ${newer} polls were ok`;
@@ -97,8 +100,7 @@ function unknownSentence(
   const skipped = skippedSincePoll.reduce((sum, { count }) => sum + count, 0);
   const hasPolled = counts.polls > 0;
   if (skipped > 0) {
-    const slots = skipped === 1 ? "1 slot was skipped" : `${skipped} slots were skipped`;
-    return `${slots} since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, usedUp)}.`;
+    return `${counted(skipped, "slot")} ${skipped === 1 ? "was" : "were"} skipped since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, usedUp)}.`;
   }
   if (hasPolled) return `${recentTrouble(lastPolls) ?? "There was no poll for a while"}.`;
   if (counts.inFlight > 0) return "The first poll is running.";

@@ -1,10 +1,14 @@
+import { formatPercentage } from "../../kernel/text/percent.ts";
 import { inThousands } from "../../platform/humanize.ts";
 import { dateTime, timeText } from "../../kernel/time/civil-day.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 
-export function percent(ratio: number): string {
+/** With two decimals, or as many as the objective has that it is compared with. */
+export function percent(ratio: number, objective: number = 0): string {
+  const [, decimals = ""] = formatPercentage(objective).slice(0, -1).split(".");
+  const parts = 10 ** Math.max(2, decimals.length);
   // Rounded down: 99.996 % is not 100 %. But 0.29 · 10 000 is 2899.9999999999995, and that must be 29 %.
-  return `${Math.floor(ratio * 10_000 + 1e-6) / 100} %`;
+  return `${Math.floor(ratio * 100 * parts + 1e-6) / parts} %`;
 }
 
 /** For widths and places in a drawing: 0 to 100, with two decimals. */

@@ -16,6 +16,7 @@ test.each<readonly [string, readonly Burn[]]>([
     "At the pace of the last hour, empty in 3 h 13 min, about 13:10 UTC.",
     [burn("1h", "2026-11-22T13:13:00Z")],
   ],
+  ["At the pace of the last hour, empty in 2 min, about 10:02 UTC.", [burn("1h", "2026-11-22T10:01:40Z")]],
   ["At the pace of the last hour, empty on Monday about 00:00 UTC.", [burn("1h", "2026-11-22T23:50:00Z")]],
   ["It is empty.", [burn("1h", "2026-11-22T10:00:00Z")]],
   ["At the present pace it lasts for more than a year.", [burn("1d", undefined)]],

@@ -128,6 +128,19 @@ describe("the status page", () => {
     expect(text).toContain("30 d – not watched");
   });
 
+  test("tells an objective and a share as they are written, and availability as exactly as its objective", async () => {
+    const availability = [0.000_000_1, 0.000_03].map((part) =>
+      availabilityOf(DAY_MS, { watchedMs: DAY_MS, failedMs: part * DAY_MS }),
+    );
+    const objective = { availability: 0.99995, latencyMs: 1_000 };
+    const upstreams = [sampleUpstreamStatus({ availability, objective })];
+    const text = await textOfPage({ upstreams, budgets: [sampleBudgetStatus({ share: 0.33333 })] });
+    expect(text).toContain("Availability objective 99.995 %");
+    expect(text).toContain("24 h 99.999 % met");
+    expect(text).toContain("24 h 99.997 % met");
+    expect(text).toContain("our share 33.333 %");
+  });
+
   test.each([
     [{ watchedMs: 120_000, failedMs: 15_000 }, "30 d 87.5 % of 2 min: failed for 15 s"],
     [{ watchedMs: 300, failedMs: 0 }, "30 d 100 % of 300 ms: never failed"],
@@ -299,12 +312,19 @@ describe("the status page", () => {
   });
 
   test("says what was open before a restart, until the first poll tells more", async () => {
-    const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 };
+    const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
     const health = { state: "unknown", sinceMs: 99_000, up: undefined } as const;
-    const upstreams = both.map((each) => ({ ...each, counts, health }));
-    expect(await pageOf(sampleStatus({ upstreams }))).toContain(
-      "<h1>No results yet: the first polls are running</h1>",
-    );
+    const starting = (has: Partial<typeof counts>) =>
+      both.map((each) => ({ ...each, counts: { ...counts, ...has }, health }));
+    for (const [has, words] of [
+      [{ slots: 1, inFlight: 1 }, "the first polls are running"],
+      [{ waiting: 1 }, "the first polls are waiting for their budgets"],
+      [{}, "no poll was due since the start"],
+    ] as const)
+      expect(await pageOf(sampleStatus({ upstreams: starting(has) }))).toContain(
+        `<h1>No results yet: ${words}</h1>`,
+      );
+    const upstreams = starting({ waiting: 1 });
     const incidents = [
       {
         upstream: "email",

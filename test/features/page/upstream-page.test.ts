@@ -80,6 +80,11 @@ describe("the page of an upstream", () => {
     expect(textOf(await pageOf(sampleStatus({ upstreams, incidents: [] }), PATH))).toContain(
       "the 19 before it are like it, and older ones are not kept",
     );
+    const lastTwo = lastFailures.map((failure, place) => ({ ...failure, detail: place < 2 ? "a" : "b" }));
+    const mixed = sampleStatus({ upstreams: [sampleUpstreamStatus({ lastFailures: lastTwo })] });
+    expect(textOf(await pageOf(mixed, PATH))).toContain(
+      "the one before it is like it, and older ones are not kept",
+    );
   });
 
   test("shows hostile text as text: the body's beginning, header names, details, labels", async () => {
@@ -125,6 +130,9 @@ describe("the page of an upstream", () => {
     ];
     const text = textOf(await pageOf(sampleStatus({ incidents }), PATH));
     expect(text).toMatch(/10 slots: 8 polls, 1 in flight, 1 skipped \(1 no lease/);
+    const counts = { slots: 1, polls: 1, inFlight: 0, waiting: 0, skipped: 0 };
+    const first = sampleStatus({ upstreams: [sampleUpstreamStatus({ counts, skips: [] })] });
+    expect(textOf(await pageOf(first, PATH))).toContain("Since the start 1 slot: 1 poll, 0 in flight");
     expect(text).toMatch(/Down: DNS .* 2 polls/);
     expect(text).not.toContain("TLS failed");
     expect(text).toContain("4 of our 12 leases");

@@ -49,6 +49,9 @@ test("of more polls than are kept that were ok, or slow, it tells since when", (
   expect(said({ lastPolls, lastFailures: [], counts })).toBe(
     "Each of the 14\u202f400 polls since the start was ok.",
   );
+  // Most of them are of an earlier process.
+  const restarted = { ...counts, slots: 1, polls: 1 };
+  expect(said({ lastPolls, lastFailures: [], counts: restarted })).toBe("The last 60 polls were ok.");
   expect(said({ lastPolls, lastFailures: [samplePollStatus({ ...TIMEOUT, atMs: 40_000 })], counts })).toBe(
     "Every poll of the last 1 min was ok; the one before them timed out after 10 s, waiting for the answer.",
   );

@@ -1,7 +1,7 @@
 /** From what is due to what is said: the page's own sentences, as plain text. Each kind of receiver makes its own of it. */
 
 import type { Side, Verdict } from "../../../kernel/exchange/reasons.ts";
-import { humanDuration } from "../../../platform/humanize.ts";
+import { counted, humanDuration } from "../../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../../status/status.ts";
 import { diagnosisOf, verdictOnIncident } from "../../status/verdict.ts";
 import { SIDE_WERE, SIDE_WORDS, whyWords } from "../../history/words.ts";
@@ -140,8 +140,10 @@ function ended({ alert, isGone }: Due): Words {
     : `It lasted ${humanDuration(endedAtMs - startedAtMs)}: ${span}.`;
   if (incident === undefined) return { lines: [says, lasted], side: sideOf(alert) };
   const side = verdictOnIncident(incident)?.side ?? sideOf(alert);
-  const polls = incident.polls === 1 ? "1 poll" : `${incident.polls} polls`;
-  return { lines: [says, lasted, `${polls}: ${whyWords(incident)}. ${SIDE_WERE[side]}`], side };
+  return {
+    lines: [says, lasted, `${counted(incident.polls, "poll")}: ${whyWords(incident)}. ${SIDE_WERE[side]}`],
+    side,
+  };
 }
 
 function verdictLine({ side, because }: Verdict): string {
@@ -175,7 +177,7 @@ function several(first: Due, dues: readonly Due[], { alerts, of }: Sources): Sai
     lines: [
       `${listing(names)}.`,
       event === "up" ? `It began at ${since}.` : `Since ${since}.`,
-      alert.upstream === undefined ? "" : `${down} of ${of} upstreams are down now.`,
+      alert.upstream === undefined ? "" : `${down} of ${of} upstreams ${down === 1 ? "is" : "are"} down now.`,
     ],
     side: sideOf(alert),
   };
