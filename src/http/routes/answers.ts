@@ -247,7 +247,7 @@ async function* partsOf(
       filled += written;
       if (rest.length === 0) break;
       yield compress(false);
-      await turns.pause();
+      await turns.pauseIfLong();
     }
   }
   yield compress(true);

@@ -3,12 +3,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /**
  * After so long the event loop gets a turn: polls, probes and other clients come in between. A rest is a timer, which is
  * late by up to a millisecond; without one, shorter turns cost nothing, and a poll waits for less in each of its steps.
- * Where others took long meanwhile, a turn is a tenth of that: a busy process answers late, but before its readers give up.
+ * Where others take long, so does a turn: a tenth of theirs for each second since the answer was begun. So a busy process
+ * answers late, but before its readers give up.
  */
 const TURN_MS = 1;
 const TURN_BEFORE_REST_MS = 5;
-const PART_OF_OTHERS = 0.1;
-const LONGEST_TURN_MS = 100;
+const PART_OF_OTHERS_PER_MS = 0.1 / 1_000;
+const LONGEST_TURN_MS = 500;
 /** A turn in which the process stood still, as on SIGSTOP, seems long, as the clock went on: no rest may be as long. */
 const LONGEST_REST_MS = 10 * TURN_BEFORE_REST_MS;
 
@@ -25,7 +26,8 @@ export class Unwanted extends Error {}
 /** The work for one answer, in short turns. */
 export class Turns {
   readonly #options: TurnsOptions;
-  #beganMs = performance.now();
+  readonly #startedMs = performance.now();
+  #beganMs = this.#startedMs;
   #turnMs: number;
 
   constructor(options: TurnsOptions) {
@@ -52,8 +54,9 @@ export class Turns {
     if (this.#options.rests) await sleep(Math.min(endedMs - this.#beganMs, LONGEST_REST_MS));
     else {
       await nextTurn();
-      const othersMs = performance.now() - endedMs;
-      this.#turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, othersMs * PART_OF_OTHERS));
+      const nowMs = performance.now();
+      const part = Math.min(1, (nowMs - this.#startedMs) * PART_OF_OTHERS_PER_MS);
+      this.#turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, (nowMs - endedMs) * part));
     }
     this.#beganMs = performance.now();
   }

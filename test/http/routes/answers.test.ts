@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Answers } from "../../../src/http/routes/answers.ts";
 import { Readers } from "../../../src/http/routes/readers.ts";
 import type { Routes } from "../../../src/http/routes/routes.ts";
+import { Turns } from "../../../src/http/routes/turns.ts";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
+import { stopTime } from "../../support/virtual/stopped-time.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 
 async function serve(answerTo: Routes["answer"]): Promise<string> {
@@ -93,6 +95,23 @@ test("an answer whose only reader leaves while it is made is given up, and other
   other.send(aRequest("/short", ["Connection: close"]));
   expect(statusOf(await other.ended)).toBe(200);
   expect(wasAskedForMore).toBe(false);
+});
+
+test("an answer of many parts gives up its turn only after a while, as each turn of a busy process is long", async () => {
+  stopTime();
+  const pauses = vi.spyOn(Turns.prototype, "pause");
+  onTestFinished(() => pauses.mockRestore());
+  const url = await serve((request) =>
+    answersOf().serve(request, "large", () => ({
+      status: 200,
+      type: "text/plain",
+      pieces: ["a".repeat(500_000)],
+    })),
+  );
+  await using client = await connectRaw(url);
+  client.send(aRequest("/", ["Connection: close"]));
+  expect(await client.ended).toMatch(/a{500000}$/);
+  expect(pauses).not.toHaveBeenCalled();
 });
 
 test("of a large piece, what is left is not copied for each part that is taken", async () => {

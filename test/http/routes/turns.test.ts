@@ -27,9 +27,11 @@ test("work that does not rest lets others in after each millisecond", async () =
 });
 
 test.each([
-  { othersMs: 40, turnMs: 4 },
-  { othersMs: 30_000, turnMs: 100 },
-])("after others took $othersMs ms, a turn lasts $turnMs", async ({ othersMs, turnMs }) => {
+  { othersMs: 1, turnMs: 1 },
+  { othersMs: 1_000, turnMs: 100 },
+  { othersMs: 2_000, turnMs: 400 },
+  { othersMs: 30_000, turnMs: 500 },
+])("after others took $othersMs ms, the second turn lasts $turnMs", async ({ othersMs, turnMs }) => {
   const time = stopTime();
   const turns = new Turns({ rests: false, isWanted: () => true });
   const rest = turns.rest();
@@ -40,6 +42,27 @@ test.each([
   time.pass(0.5);
   await expect(turns.pauseIfLong()).resolves.toBeUndefined();
 });
+
+test.each([300, 1_000, 2_000])(
+  "a second of work is done within 8 s where others take %d ms in each turn",
+  async (othersMs) => {
+    const time = stopTime();
+    const turns = new Turns({ rests: false, isWanted: () => true });
+    let passedMs = 0;
+    const pass = (ms: number): void => {
+      passedMs += ms;
+      time.pass(ms);
+    };
+    for (let workMs = 0; workMs < 1_000; workMs += 1) {
+      pass(1);
+      const pause = turns.pauseIfLong();
+      if (pause === undefined) continue;
+      pass(othersMs);
+      await pause;
+    }
+    expect(passedMs).toBeLessThan(8_000);
+  },
+);
 
 test("work rests as long as it takes", async () => {
   const [time, restsMs] = [stopTime(), timersAtOnce()];
