@@ -49,6 +49,8 @@ export class Lives implements AsyncDisposable {
       sendersOf,
       onLead: (leading) =>
         inTurn(async () => {
+          // A reload may have ended since it won the lock.
+          leading.termsChanged();
           const store = await this.#openStore(reload.config);
           await (leading.maySend() ? begin(leading, store) : store?.close());
         }),

@@ -200,6 +200,8 @@ export class QuotaCount {
   #limit: Quota | undefined;
   /** The longest that it had, or may have had in an earlier process. */
   #longestMs: number;
+  /** A request may be counted so long after it was sent. */
+  #uncountedMs = 0;
   readonly #byHour: Map<number, number>;
   /** This process sent these of them. */
   readonly #ownByHour = new Map<number, number>();
@@ -234,7 +236,8 @@ export class QuotaCount {
     return this.#open.size > 0 || sumSince(this.#byHour, hourOf(this.#surelyMs() - this.#longestMs)) > 0;
   }
 
-  change(limit: Quota | undefined): void {
+  change(limit: Quota | undefined, uncountedMs = 0): void {
+    this.#uncountedMs = Math.max(this.#uncountedMs, uncountedMs);
     this.#longestMs = Math.max(this.#longestMs, limit?.perMs ?? 0);
     const wasWithout = this.#limit === undefined;
     this.#limit = limit;
@@ -257,7 +260,7 @@ export class QuotaCount {
     for (const [hour, taken] of [...this.#byHour].toSorted(([one], [other]) => one - other)) {
       if (hour < oldestHour) continue;
       used -= taken;
-      if (used + units <= most) return Math.max(nowMs, (hour + 1) * HOUR_MS + perMs);
+      if (used + units <= most) return Math.max(nowMs, (hour + 1) * HOUR_MS + perMs + this.#uncountedMs);
     }
     return nowMs + perMs + HOUR_MS;
   }
@@ -374,7 +377,7 @@ export class QuotaCount {
   }
 
   #oldestHourOf({ perMs }: Quota): number {
-    return hourOf(this.#surelyMs() - perMs);
+    return hourOf(this.#surelyMs() - perMs - this.#uncountedMs);
   }
 
   #hour(): number {

@@ -1,4 +1,5 @@
-import type { Ask, Constraint, Granted, Reservation, Wait } from "../../kernel/budget/ledger.ts";
+import type { Ask, Constraint, Granted, Reservation, SendersByBudget, Wait } from "../../kernel/budget/ledger.ts";
+import { uncountedMsOf } from "../../kernel/budget/needs.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import type { Note } from "../../kernel/text/notes.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
@@ -134,15 +135,22 @@ export class Quotas implements Constraint {
     for (const count of this.#all) count.calendarSet(0, nowMs);
   }
 
-  change({ budgets }: Config): void {
+  change({ budgets }: Config, senders: SendersByBudget): void {
     const limits = new Map(
-      budgets.map(({ name, quota, spend }) => [name, { requests: quota, money: spend }]),
+      budgets.map((budget) => {
+        const { name, quota, spend } = budget;
+        const uncountedMs = uncountedMsOf(senders.get(name) ?? [], [budget]);
+        return [name, { requests: quota, money: spend, uncountedMs }];
+      }),
     );
     for (const [name, { requests, money }] of limits) {
       if (requests !== undefined) this.of(name, "requests");
       if (money !== undefined) this.of(name, "money");
     }
-    for (const count of this.#all) count.change(limits.get(count.key.budget)?.[count.key.of]);
+    for (const count of this.#all) {
+      const { [count.key.of]: limit, uncountedMs } = limits.get(count.key.budget) ?? {};
+      count.change(limit, uncountedMs);
+    }
     const gone = this.#all.filter((count) => !limits.has(count.key.budget) && !count.isNeeded);
     for (const { key } of gone.slice(0, -MOST_GONE)) this.#counts[key.of].delete(key.budget);
     const limited = budgets.filter(({ quota, spend }) => quota !== undefined || spend !== undefined);

@@ -5,7 +5,7 @@ import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import { charge, TestLedger } from "../../support/test-ledger.ts";
 import { type QuotaKey, quotaNotes, type QuotaRow, quotasIn } from "../../../src/features/quota/quota.ts";
 import { type BudgetRecord, HELD } from "../../../src/features/hints/record.ts";
-import { sampleBudget, sampleConfig } from "../../support/kernel-samples.ts";
+import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { sampleAnswerHints } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 import { worlds } from "../../support/many.ts";
@@ -614,6 +614,26 @@ test("however often it is killed and reloaded, and whatever its home answers, no
     }
   });
   await fc.assert(property, { numRuns: worlds(100) });
+});
+
+test("a request that is sent as an hour ends, and counted as late as it may be, leaves the quota no earlier", () => {
+  const clock = new VirtualClock({ nowMs: 7 * HOUR_MS, wallMs: 7 * HOUR_MS });
+  const quota = { most: 1, perMs: 100 * HOUR_MS, onExhaust: "stop" } as const;
+  const config = sampleConfig({
+    budgets: [sampleBudget({ share: 1, lingerMs: 5_000, quota })],
+    upstreams: [sampleUpstream({ timeoutMs: 10_000 })],
+  });
+  const ledger = new TestLedger(config, clock);
+  clock.stall(HOUR_MS - 1_000);
+  const decision = ledger.take(["api"]);
+  clock.stall(10_000);
+  if (decision.kind === "granted") decision.lease.settle("unanswered");
+  // It was counted now at the latest.
+  clock.stall(5_000);
+  clock.stall(100 * HOUR_MS - 1);
+  expect(ledger.isQuotaSpent(["api"])).toBe(true);
+  clock.stall(2_000);
+  expect(ledger.isQuotaSpent(["api"])).toBe(false);
 });
 
 test("however many budgets come and go, a count is known as long as its quota would need it", () => {
