@@ -50,7 +50,7 @@ export class AppReload implements AsyncDisposable {
   #turn: Promise<unknown> = Promise.resolve();
   /** One after the other: SIGHUP, a changed file, a POST. Whoever asks before its turn gets its answer. */
   readonly #next: () => Promise<ReloadResult> = sharedNext(() =>
-    this.exclusively(() => this.#reload()).catch((bug: unknown) => {
+    this.#reload().catch((bug: unknown) => {
       // What runs is not what was asked for.
       this.#status = { ...this.#status, successful: false, fault: undefined };
       throw bug;
@@ -99,11 +99,16 @@ export class AppReload implements AsyncDisposable {
     await this.#turn;
   }
 
+  /** Whoever begins to lead does not wait for files that are slow to read. */
   async #reload(): Promise<ReloadResult> {
-    const { configPath, environment, load, log, clock, stopping } = this.#parts;
-    if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
-    const before = this.#config;
+    const { configPath, environment, load } = this.#parts;
     const loaded = await load(configPath, environment);
+    return this.exclusively((before) => this.#take(loaded, before));
+  }
+
+  async #take(loaded: Loading, before: Config): Promise<ReloadResult> {
+    const { log, clock, stopping } = this.#parts;
+    if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const faults = await this.#swap(loaded);
     const [fault] = faults;
     const { digest, files, parts } = loaded;

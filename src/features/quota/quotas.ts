@@ -1,4 +1,11 @@
-import type { Ask, Constraint, Granted, Reservation, SendersByBudget, Wait } from "../../kernel/budget/ledger.ts";
+import type {
+  Ask,
+  Constraint,
+  Granted,
+  Reservation,
+  SendersByBudget,
+  Wait,
+} from "../../kernel/budget/ledger.ts";
 import { uncountedMsOf } from "../../kernel/budget/needs.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import type { Note } from "../../kernel/text/notes.ts";

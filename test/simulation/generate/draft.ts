@@ -1,5 +1,5 @@
 import type { Dice } from "./dice.ts";
-import { closedBy, drawEdit, type Closed } from "./edits.ts";
+import { closedBy, drawEdit, otherName, type Closed } from "./edits.ts";
 import type { Edit, Setup } from "../world/scenario.ts";
 import { budgetNameOf, edited } from "../world/setup.ts";
 
@@ -7,6 +7,8 @@ import { budgetNameOf, edited } from "../world/setup.ts";
 export class Draft {
   readonly #dice: Dice;
   readonly #closed: Closed[] = [];
+  /** Upstreams that were removed: one may come back, with another budget. */
+  readonly #gone: string[] = [];
   #setup: Setup;
   #edits = 0;
 
@@ -21,18 +23,19 @@ export class Draft {
 
   edit(): Edit {
     this.#edits += 1;
-    return this.#make(drawEdit(this.#setup, this.#closed, `e${this.#edits}`, this.#dice));
+    return this.#make(drawEdit(this.#setup, this.#closed, this.#gone, `e${this.#edits}`, this.#dice));
   }
 
   rename(credential: string): Edit {
     this.#edits += 1;
-    const [stem] = (budgetNameOf(this.#setup, credential) ?? credential).split("-");
-    return this.#make({ kind: "rename", credential, to: `${stem}-e${this.#edits}` });
+    const name = budgetNameOf(this.#setup, credential) ?? credential;
+    return this.#make({ kind: "rename", credential, to: otherName(name, `e${this.#edits}`, this.#dice) });
   }
 
   #make(edit: Edit): Edit {
     const closed = closedBy(edit, this.#setup);
     if (closed !== undefined) this.#closed.push(closed);
+    if (edit.kind === "remove") this.#gone.push(edit.upstream);
     this.#setup = edited(this.#setup, edit);
     return edit;
   }

@@ -26,15 +26,27 @@ const MOST_TRIES = 8;
 export type Closed = { readonly account: Account; readonly upstreams: Setup["upstreams"] };
 
 /** An edit that the proof accepts, or one that changes nothing. */
-export function drawEdit(setup: Setup, closed: readonly Closed[], tag: string, dice: Dice): Edit {
+export function drawEdit(
+  setup: Setup,
+  closed: readonly Closed[],
+  gone: readonly string[],
+  tag: string,
+  dice: Dice,
+): Edit {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const edit = propose(setup, closed, tag, dice);
+    const edit = propose(setup, closed, gone, tag, dice);
     if (edit.kind === "none" || edited(setup, edit) !== setup) return edit;
   }
   return { kind: "none" };
 }
 
-function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dice): Edit {
+function propose(
+  setup: Setup,
+  closed: readonly Closed[],
+  gone: readonly string[],
+  tag: string,
+  dice: Dice,
+): Edit {
   const account = dice.pick(setup.accounts);
   const upstream = dice.pick(setup.upstreams);
   const { credential, budget } = account;
@@ -43,7 +55,7 @@ function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dic
     case "none":
       return { kind };
     case "rename":
-      return { kind, credential, to: `${budget.name.split("-")[0]}-${tag}` };
+      return { kind, credential, to: otherName(budget.name, tag, dice) };
     case "share":
       return { kind, credential, share: Math.min(1, budget.share * dice.pick([0.5, 0.8, 1.25, 2, 100])) };
     case "limits":
@@ -59,8 +71,10 @@ function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dic
       return { kind, upstream: upstream.name, credentials: someOf(setup, credential, dice.fork(tag)) };
     case "remove":
       return { kind, upstream: upstream.name };
-    case "add":
-      return { kind, credential, upstream: drawUpstream(`${credential}-${tag}`, budget.name, dice) };
+    case "add": {
+      const name = gone.length > 0 && dice.chance(0.5) ? dice.pick(gone) : `${credential}-${tag}`;
+      return { kind, credential, upstream: drawUpstream(name, budget.name, dice) };
+    }
     case "close_account":
       return { kind, credential };
     case "open_account":
@@ -68,6 +82,12 @@ function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dic
     default:
       return kind satisfies never;
   }
+}
+
+/** One that it never had, or the one that it had first. */
+export function otherName(name: string, tag: string, dice: Dice): string {
+  const [stem = name] = name.split("-");
+  return name !== stem && dice.chance(0.4) ? stem : `${stem}-${tag}`;
 }
 
 /** This key alone, or together with another one. */

@@ -84,8 +84,8 @@ function drawHappening(temper: Temper, draft: Draft, atMs: number, dice: Dice): 
     looping: ["weather", "stall", "crash"],
     editing: ["reload", "reload", "reload", "stall", "weather", "crash"],
     ambushed: ["weather", "reload"],
-    stepping: ["step", "step", "step", "stall", "crash"],
-    everything: ["weather", "weather", "reload", "crash", "restart", "stall", "step"],
+    stepping: ["step", "step", "step", "suspend", "suspend", "stall", "crash"],
+    everything: ["weather", "weather", "reload", "crash", "restart", "stall", "suspend", "step"],
   } as const;
   const kind = dice.pick<Happening["kind"]>(kinds[temper]);
   switch (kind) {
@@ -96,6 +96,7 @@ function drawHappening(temper: Temper, draft: Draft, atMs: number, dice: Dice): 
     case "restart":
       return { kind, atMs, downMs: drawDownMs(dice) };
     case "stall":
+    case "suspend":
       return {
         kind,
         atMs,

@@ -100,6 +100,8 @@ export function drawAccount(
     lingerMs,
     maxPauseMs: dice.pick(PAUSES_MS),
     yieldBelow: 0.05,
+    // It is never used up: but all that is sent must be noted before.
+    ...(dice.chance(0.3) && { quota: { most: 1e9, perMs: 3_600_000, onExhaust: "stop" } }),
   });
   if (style === "edge") return edge(id, budget, drawn, perMs, dice);
   if (style === "one") return oneAtATime(id, budget, drawn, dice);

@@ -1,4 +1,13 @@
-export const VIOLATION_KINDS = ["limit", "pause", "accounts", "starving", "lost", "idle", "bug"] as const;
+export const VIOLATION_KINDS = [
+  "limit",
+  "quota",
+  "pause",
+  "accounts",
+  "starving",
+  "lost",
+  "idle",
+  "bug",
+] as const;
 
 /** `lost`: not polled again after the last fault. `idle`: slots unused where nothing hindered. */
 export type ViolationKind = (typeof VIOLATION_KINDS)[number];

@@ -22,6 +22,8 @@ export function describeHappening(happening: Happening): string {
       return `the process is restarted, and is back ${seconds(happening.downMs)} after it drained`;
     case "stall":
       return `the process stands still for ${seconds(happening.forMs)}`;
+    case "suspend":
+      return `the machine is suspended for ${seconds(happening.forMs)}`;
     case "step":
       return `the wall clock steps by ${seconds(happening.byMs)}`;
     case "reload":

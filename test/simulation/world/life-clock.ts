@@ -1,6 +1,8 @@
 import type { Clock } from "../../../src/kernel/time/clock.ts";
 import type { VirtualClock } from "../../support/virtual/clock.ts";
 
+const ROUNDING_MS = 1e-6;
+
 type Pending = { cancel(): void };
 
 /**
@@ -13,6 +15,9 @@ export class LifeClock implements Clock {
   readonly #lagMs: () => number;
   readonly #rate: number;
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
+  /** The machine was suspended for so long, by the world's time, and is until then: its monotonic clock stood still. */
+  #suspendedMs = 0;
+  #suspendedUntilMs = Number.NEGATIVE_INFINITY;
   #isDead = false;
 
   /** `rate`: how fast it runs against the world's time. */
@@ -28,7 +33,7 @@ export class LifeClock implements Clock {
   }
 
   now(): number {
-    return this.#world.now() * this.#rate + this.#originMs;
+    return this.#awakeMs * this.#rate + this.#originMs;
   }
 
   wallNow(): number {
@@ -52,14 +57,27 @@ export class LifeClock implements Clock {
 
   after(delayMs: number, fire: () => void): Pending {
     let pending: Pending;
+    const dueMs = this.#awakeMs + Math.max(0, delayMs) / this.#rate + this.#lagMs();
     const turn = (): void => {
       if (this.#isDead) return;
-      const waitMs = this.#stalledUntilMs - this.#world.now();
-      if (waitMs > 0) pending = this.#world.after(waitMs, turn);
+      const waitMs = Math.max(this.#stalledUntilMs, this.#suspendedUntilMs) - this.#world.now();
+      const restMs = dueMs - this.#awakeMs;
+      if (waitMs > 0 || restMs > ROUNDING_MS) pending = this.#world.after(Math.max(waitMs, restMs), turn);
       else fire();
     };
-    pending = this.#world.after(Math.max(0, delayMs) / this.#rate + this.#lagMs(), turn);
+    pending = this.#world.after(dueMs - this.#awakeMs, turn);
     return { cancel: () => pending.cancel() };
+  }
+
+  suspend(forMs: number): void {
+    const fromMs = Math.max(this.#suspendedUntilMs, this.#world.now());
+    this.#suspendedUntilMs = fromMs + forMs;
+    this.#suspendedMs += forMs;
+  }
+
+  /** The world's time without what was spent suspended. */
+  get #awakeMs(): number {
+    return this.#world.now() - this.#suspendedMs + Math.max(0, this.#suspendedUntilMs - this.#world.now());
   }
 
   stall(forMs: number): void {

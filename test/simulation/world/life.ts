@@ -3,6 +3,8 @@ import type { Upstream } from "../../../src/kernel/config/config.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Observation } from "../../../src/kernel/exchange/exchange.ts";
 import type { Probe } from "../../../src/kernel/poll/ports.ts";
+import type { QuotaRow } from "../../../src/features/quota/quota.ts";
+import type { NoteHome } from "../../../src/kernel/text/notes.ts";
 import { Supervisor } from "../../../src/kernel/polling/supervisor.ts";
 import { virtualTriggers } from "../../support/virtual/triggers.ts";
 import { Fairness } from "../judge/fairness.ts";
@@ -20,6 +22,9 @@ export type LifeParts = {
   readonly worldNowMs: () => number;
   readonly network: Network;
   readonly connectMsOf: (upstream: Upstream) => number;
+  readonly home: NoteHome;
+  /** Earlier lives left these. */
+  readonly rows: readonly QuotaRow[];
   onViolation(kind: "starving" | "bug", text: string): void;
 };
 
@@ -40,7 +45,7 @@ export class Life {
   #isDraining = false;
 
   constructor(setup: Setup, parts: LifeParts) {
-    const { clock } = parts;
+    const { clock, home, rows } = parts;
     this.#parts = parts;
     this.#setup = setup;
     this.number = parts.number;
@@ -48,7 +53,7 @@ export class Life {
     this.heard = new Heard(setup, parts.worldNowMs());
     const config = configOf(setup);
     this.#looks = looksAgain(config, PROOF_PARTS);
-    this.#ledger = new TestLedger(config, clock);
+    this.#ledger = new TestLedger(config, clock, { quotas: { rows, lostHours: [] }, homes: [home] });
     this.#supervisor = new Supervisor({
       clock,
       ...this.#ledger.polling,

@@ -67,7 +67,7 @@ export type Happening = { readonly atMs: number } & (
   | { readonly kind: "weather"; readonly whom: string; readonly forMs: number; readonly weather: Weather }
   | { readonly kind: "crash"; readonly downMs: number; readonly takesTheMachine: boolean }
   | { readonly kind: "restart"; readonly downMs: number }
-  | { readonly kind: "stall"; readonly forMs: number }
+  | { readonly kind: "stall" | "suspend"; readonly forMs: number }
   | { readonly kind: "step"; readonly byMs: number }
   | { readonly kind: "reload"; readonly edit: Edit }
 );
@@ -91,6 +91,7 @@ export function endOf(happening: Happening): number {
   switch (happening.kind) {
     case "weather":
     case "stall":
+    case "suspend":
       return happening.atMs + happening.forMs;
     case "crash":
     case "restart":

@@ -8,6 +8,7 @@ import { fateOf, type Fate } from "./fate.ts";
 import type { Flight } from "./flight.ts";
 import type { Life } from "./life.ts";
 import type { Sender, Surroundings } from "./network.ts";
+import type { Disk } from "./disk.ts";
 import type { Happening, Scenario, Setup, Weather } from "./scenario.ts";
 import { accountOf } from "./setup.ts";
 import type { Story } from "../story/story.ts";
@@ -36,6 +37,7 @@ export type TrafficParts = {
   lifeOf(number: number): Inhabitant | undefined;
   /** Of whoever lives now. */
   currentSetup(): Setup | undefined;
+  readonly disk: Disk;
   violate(kind: ViolationKind, text: string): void;
 };
 
@@ -113,7 +115,8 @@ export class Traffic implements Surroundings {
     return { ...first, also };
   }
 
-  fateOf({ upstream, credentials }: Sender, { terms }: Flight): Fate {
+  fateOf({ life, upstream, credentials }: Sender, flight: Flight): Fate {
+    const { terms } = flight;
     const { name, timeoutMs } = upstream;
     const isCalm = this.clock.now() >= this.#parts.calmFromMs;
     const road = isCalm ? "calm" : (this.#parts.scenario.roads.get(name) ?? "quick");
@@ -127,7 +130,9 @@ export class Traffic implements Surroundings {
       terms,
       wallMs: this.clock.wallNow(),
     } as const;
-    return fateOf(circumstances, this.#roadDice.get(name) ?? this.dice);
+    const fate = fateOf(circumstances, this.#roadDice.get(name) ?? this.dice);
+    if (fate.kind === "sent") this.#expectNoted([flight, ...flight.also], this.#parts.lifeOf(life)?.setup);
+    return fate;
   }
 
   counted(flight: Flight): void {
@@ -177,6 +182,14 @@ export class Traffic implements Surroundings {
       return Math.min(terms.lingerMs, now?.lingerMs ?? Infinity);
     });
     return Math.min(...lingers);
+  }
+
+  #expectNoted(flights: readonly Flight[], setup: Setup | undefined): void {
+    for (const { budget } of flights) {
+      if (setup === undefined || accountOf(setup, budget)?.budget.quota === undefined) continue;
+      const missing = this.#parts.disk.sent(budget);
+      if (missing !== undefined) this.#parts.violate("quota", missing);
+    }
   }
 
   #weatherOver(upstream: string, credentials: readonly string[]): Weather | undefined {

@@ -1,6 +1,7 @@
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { Dice } from "../generate/dice.ts";
 import { accountsFault, idleUpstream, lostUpstream, pollsSoFar } from "../judge/expectations.ts";
+import { Disk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { LifeClock } from "./life-clock.ts";
 import { Network } from "./network.ts";
@@ -23,6 +24,7 @@ export class World {
   readonly #story: Story;
   readonly #network: Network;
   readonly #dice: Dice;
+  readonly #disk = new Disk();
   #reloads = 0;
   #life: Life | undefined;
   #lives = 0;
@@ -43,6 +45,7 @@ export class World {
       story: this.#story,
       lifeOf: (number) => (this.#life?.number === number ? this.#life : undefined),
       currentSetup: () => this.#life?.setup,
+      disk: this.#disk,
       violate: (kind, text) => this.#violate(kind, text),
     });
     this.#network = new Network(this.traffic);
@@ -86,12 +89,15 @@ export class World {
     const number = (this.#lives += 1);
     const dice = this.#dice.fork(`life ${number}`);
     const { lagMs } = this.#scenario;
-    const lag = (): number =>
-      lagMs === 0 || this.clock.now() >= this.#recovery.calmFromMs ? 0 : dice.between(0, lagMs);
+    const isCalm = (): boolean => this.clock.now() >= this.#recovery.calmFromMs;
+    const lag = (): number => (lagMs === 0 || isCalm() ? 0 : dice.between(0, lagMs));
+    const clock = new LifeClock(this.clock, dice.whole(0, 10_000_000), lag);
     this.#story.tell("event", () => `life ${number} begins`);
     const life = new Life(this.#setup, {
       number,
-      clock: new LifeClock(this.clock, dice.whole(0, 10_000_000), lag),
+      clock,
+      home: this.#disk.homeOf(clock, this.#dice.fork(`disk of life ${number}`), () => !isCalm()),
+      rows: this.#disk.rows,
       worldNowMs: () => this.clock.now(),
       network: this.#network,
       connectMsOf: (upstream) => this.traffic.connectMsOf(upstream),
@@ -124,6 +130,8 @@ export class World {
         return;
       case "stall":
         return life?.clock.stall(happening.forMs);
+      case "suspend":
+        return life?.clock.suspend(happening.forMs);
       case "step":
         return this.clock.stepWall(happening.byMs);
       case "reload":
