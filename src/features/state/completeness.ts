@@ -26,7 +26,8 @@ export class Completeness {
 
   /** Returns whether it is told. */
   tell(isComplete: boolean): boolean {
-    if (this.#told === isComplete) return true;
+    // Somebody may have deleted it since.
+    if (this.#told === isComplete && this.isComplete === isComplete) return true;
     try {
       const file = openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
       try {

@@ -47,6 +47,10 @@ export class StateFile {
   #connection: Connection | undefined;
   /** So many batches must be written until the file has all again. */
   #incompleteFor = 0;
+  /** Trouble that came after a batch was written: the next one reports it. */
+  #lateError: unknown;
+  /** A file that turned out to be damaged as it was written: it may look sound where it is only read. */
+  #damaged: { readonly inode: number | undefined; readonly says: string } | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -83,6 +87,9 @@ export class StateFile {
   write(batch: StateBatch): WriteReply {
     const notes: string[] = [];
     try {
+      const late = this.#lateError;
+      this.#lateError = undefined;
+      if (late !== undefined) throw late;
       // Also after the thread of before died: requests went on meanwhile.
       if (this.#connection === undefined) this.#lack();
       const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
@@ -121,7 +128,11 @@ export class StateFile {
    */
   #connect(notes: string[], nowMs: number, unreadable: typeof LOST | typeof KNOWN): Connection {
     const isNew = makePrivate(this.#path);
+    const damaged = this.#damaged;
+    this.#damaged = undefined;
     try {
+      if (damaged !== undefined && damaged.inode === inodeOf(this.#path))
+        throw new StateFileError("damaged", damaged.says);
       return this.#read(isNew, nowMs);
     } catch (error) {
       const { kind, says } = troubleOf(error);
@@ -195,12 +206,12 @@ export class StateFile {
     return this.#completeness.tell(false);
   }
 
-  /** The batch is written already: a failure here is reported with the next one. */
+  /** The batch is written already. What could not be forgotten on a full disk is forgotten later. */
   #tidy(nowMs: number): void {
     try {
       this.#connection?.writing?.upkeep.tidy(nowMs);
     } catch (error) {
-      this.#fail(error);
+      if (troubleOf(error).kind !== "full") this.#lateError = error;
     }
   }
 
@@ -208,6 +219,8 @@ export class StateFile {
   #fail(error: unknown): Trouble {
     const isNoted = this.#lack();
     const { kind, says } = troubleOf(error);
+    if (kind === "damaged" && this.#connection !== undefined)
+      this.#damaged = { inode: this.#connection.inode, says };
     if (kind !== "full") this.close();
     return { says, isNoted };
   }

@@ -51,6 +51,20 @@ function dropTable(path: string, table: string): void {
   execute(path, `DROP TABLE ${table}`);
 }
 
+/** It lacks a poll. A quick check of the file does not see that, and whoever deletes that poll does. */
+function breakIndex(path: string, index: string): void {
+  using database = new DatabaseSync(path, { defensive: false });
+  const { rootpage, sql } =
+    database.prepare("SELECT rootpage, sql FROM sqlite_schema WHERE name = ?").get(index) ?? {};
+  const changeSchema = (change: string): void =>
+    database.exec(`PRAGMA writable_schema = ON; ${change}; PRAGMA writable_schema = RESET`);
+  changeSchema(`DELETE FROM sqlite_schema WHERE name = '${index}'`);
+  database.exec("UPDATE polls SET ended_at_ms = ended_at_ms + 1 WHERE id = 3");
+  changeSchema(
+    `INSERT INTO sqlite_schema VALUES ('index', '${index}', 'polls', ${Number(rootpage)}, '${String(sql)}')`,
+  );
+}
+
 function startInNoRoom({ path }: StateBench): string {
   const script = fileURLToPath(new URL("./no-room.ts", import.meta.url));
   const limited = ["-c", 'ulimit -f 1 && exec "$@"', "sh", process.execPath, script, path];
@@ -95,6 +109,30 @@ describe("a damaged file is moved aside and told, and a new one is begun", () =>
     bench.poll(record);
     await bench.written(1);
   });
+});
+
+test("a file whose damage shows where old polls are deleted is moved aside too, and all notes are in the new one", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench, 300);
+  breakIndex(bench.path, "polls_by_end");
+  const store = await bench.open();
+  store.readAfterTrouble(() => [sampleQuotaNote(COUNTED)]);
+  const record = bench.recordOf(store);
+  bench.clock.stall(2 * 86_400_000);
+  for (let turn = 0; turn < 10; turn += 1) {
+    bench.poll(record);
+    await bench.clock.advance(1_000);
+  }
+  expect(stateErrors(bench)).toEqual([
+    expect.stringMatching(/^the state file is damaged: history and quotas are kept in memory/),
+    expect.stringContaining(`it was moved to "${bench.path}.corrupt-1"`),
+  ]);
+  await store.close();
+  // The first one was written before that, to the damaged one.
+  expect(bench.count("polls")).toBe(9);
+  bench.logged.length = 0;
+  expect(quotasKept(await bench.open(), NOW_MS).rows).toEqual([COUNTED]);
+  expect(stateErrors(bench)).toEqual([]);
 });
 
 test("a damaged file stays where it is while no new one can be begun, however often that is tried", async () => {
@@ -334,6 +372,16 @@ describe("what is not in the file is not forgotten:", () => {
     const store = await bench.open();
     expect(stateErrors(bench)).toEqual([expect.stringMatching(/^the state file was removed: .*quota/)]);
     expect(quotasKept(store, NOW_MS)).toEqual({ rows: [], lostHours: [COUNTED.hour] });
+  });
+
+  test("where somebody deletes its note while it cannot be written, that is written again", async () => {
+    await using bench = await StateBench.make();
+    const store = await aLifeThatFails(bench, (file, away) => {
+      rmSync(`${bench.path}.complete`);
+      file.write(batchAt(NOW_MS, { rows }));
+      renameSync(away, bench.path);
+    });
+    expect(quotasKept(store, NOW_MS)).toEqual(ALL_USED);
   });
 
   test("who deletes both files begins anew", async () => {
