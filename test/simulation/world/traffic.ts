@@ -159,16 +159,13 @@ export class Traffic implements Surroundings {
     );
     const drawing = ({ budget }: Flight): number =>
       life.setup.upstreams.filter(({ budgets }) => budgets.includes(budget)).length;
-    const mostSpecific = flights.reduce((a, b) => (drawing(b) < drawing(a) ? b : a));
+    // It is said of the one whose limit is told, or on which the fewest draw.
+    const meant = (named.length > 0 ? named : flights).reduce((a, b) => (drawing(b) < drawing(a) ? b : a));
     for (const each of flights) {
-      // What is the limit of one of them and of no other is not said of the others; and a pause is asked for by whose limit
-      // is told, or by the one on which the fewest draw.
-      const isOfAnother = named.length === 1 && named[0] !== each;
-      const isHeld = each === (named.length === 1 ? named[0] : mostSpecific);
       const { pause } = words;
       const said = {
-        ...(pause !== undefined && (isHeld || pause.scope === "upstream") && { pause }),
-        ...(limit !== undefined && !isOfAnother && { limit }),
+        ...(pause !== undefined && (each === meant || pause.scope === "upstream") && { pause }),
+        ...(limit !== undefined && each === meant && { limit }),
       };
       life.heard.hear(each, said, accountOf(life.setup, each.budget)?.budget, this.clock.now());
     }
