@@ -15,6 +15,7 @@ import {
   REFUSAL_CODES,
 } from "./facts.ts";
 import {
+  AUTH,
   BAD_REQUEST,
   IS_LONG,
   IS_SHORT,
@@ -78,6 +79,7 @@ function classifyByContent(
     botWallPage(facts, status) ??
     hold("codes", rules) ??
     hold("sentences", rules) ??
+    hold("codes", [AUTH]) ??
     signIn(head, status) ??
     hold("codes", [BAD_REQUEST]) ??
     hold("sentences", [BAD_REQUEST])

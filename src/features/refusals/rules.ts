@@ -126,6 +126,9 @@ export const BAD_REQUEST: Rule = {
   unless: ["elsewhere"],
 };
 
+/** After the words beside them, as such codes say no more than the status. LiteLLM, 401: "auth_error" of a budget that is spent */
+export const AUTH: Rule = { ...KEY, on: OURS_NOT_500, in: "codes", near: within(3, "auth", ["bad", "due"]) };
+
 export const RULES: readonly Rule[] = [
   // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
   { ...SPENT, on: ANSWERS, near: within(5, "funds", ["exceeded", "little"]), unless: ["a_value", "short"] },
@@ -204,7 +207,7 @@ export const RULES: readonly Rule[] = [
   // OpenAI, 403: "Country, region, or territory not supported"
   { ...PLACE, on: { only: [400, 401, 403, 451] }, near: within(5, "place", "unserved") },
   // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"
-  { ...KEY, on: OURS_NOT_500, near: within(3, "auth", ["bad", "due"]) },
+  { ...AUTH, in: "sentences" },
   // OpenAI, 401: "account_deactivated". Google, 403: "Consumer 'api_key:…' has been suspended."
   { ...KEY, on: OURS_NOT_500, in: "codes", near: within(7, "account", "closed"), unlessAnywhere: ["bill"] },
   {

@@ -12,7 +12,7 @@ export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
 }
 
 const ABOUT_WAITING =
-  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b|\bnext (?:access|allowed|attempt|request)\b|\blimit next$/;
+  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bcool ?down\b|\b(?:blocked|banned|limited|locked|throttled) until\b|\bavailable (?:at|in|after)\b|\bnext (?:access|allowed|attempt|request)\b|\blimit next$/;
 
 function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
@@ -24,7 +24,7 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 const ASKS =
   /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|suspended|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|can access|can submit)\b.{1,40} after:? $/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait|another)(?::| about| approximately| approx\.?| around| another| at least)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
+  /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait(?: time)?|another)(?::| about| approximately| approx\.?| around| another| at least| up to| the next)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 

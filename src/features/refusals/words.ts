@@ -36,8 +36,8 @@ const VOCABULARY = {
   not_enabled unpaid 失败 エラー 오류 ${OWES}`,
   plan: `plan trial subscription tier free ${NO_PLAN}`,
   quota: `
-  quota allocation allowance allotment insufficient_token quota_violation
-  ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage", "limit")}
+  quota allocation allowance allotment allotted insufficient_token quota_violation
+  ${pairs("download transaction", "cap")} ${pairs("plan key account total bandwidth usage billing", "limit")}
   ${pairs("contact subscriber mailbox seat sending", "limit")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 可用次数 사용량 cuota kontingent tageskontingent monatskontingent квот*`,
@@ -69,7 +69,7 @@ const VOCABULARY = {
   frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
   ${pairs("too", "fast frequent frequently often quickly rapidly")}`,
   long: `
-  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this of_the for_the limited", "day week month year")}
+  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this current of_the for_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
   每日 每天 当日 当天 今天 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`,

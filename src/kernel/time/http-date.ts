@@ -10,8 +10,10 @@ const TIME = String.raw`(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})`;
 const OFFSET = String.raw`(?<sign>[+-])(?<offsetHour>\d{2})`;
 
 const FORMS: readonly RegExp[] = [
-  // Sun, 06 Nov 1994 08:49:37 GMT, which some write as UTC
-  new RegExp(String.raw`^${WEEKDAY}, (?<day>\d{2}) ${MONTH} (?<year>\d{4}) ${TIME} (?:GMT|UTC)$`),
+  // Sun, 06 Nov 1994 08:49:37 GMT. Some write UTC or +0000, and Java's a day of one digit
+  new RegExp(
+    String.raw`^${WEEKDAY}, (?<day>\d{1,2}) ${MONTH} (?<year>\d{4}) ${TIME} (?:GMT|UTC|${OFFSET}(?<offsetMinute>\d{2}))$`,
+  ),
   // Sunday, 06-Nov-94 08:49:37 GMT
   new RegExp(String.raw`^${LONG_WEEKDAY}, (?<day>\d{2})-${MONTH}-(?<shortYear>\d{2}) ${TIME} GMT$`),
   // Sun Nov  6 08:49:37 1994

@@ -10,6 +10,11 @@ const SEED = 20_261_120;
 test.each([
   ["Sun, 06 Nov 1994 08:49:37 GMT", Date.UTC(1994, 10, 6, 8, 49, 37)],
   ["Sun, 06 Nov 1994 08:49:37 UTC", Date.UTC(1994, 10, 6, 8, 49, 37)],
+  // Java's RFC_1123_DATE_TIME, PHP's DATE_RFC2822 and Python's formatdate.
+  ["Sun, 6 Nov 1994 08:49:37 GMT", Date.UTC(1994, 10, 6, 8, 49, 37)],
+  ["Sun, 06 Nov 1994 08:49:37 +0000", Date.UTC(1994, 10, 6, 8, 49, 37)],
+  ["Sun, 06 Nov 1994 08:49:37 -0000", Date.UTC(1994, 10, 6, 8, 49, 37)],
+  ["Sun, 06 Nov 1994 03:49:37 -0500", Date.UTC(1994, 10, 6, 8, 49, 37)],
   ["Sunday, 06-Nov-94 08:49:37 GMT", Date.UTC(1994, 10, 6, 8, 49, 37)],
   ["Sun Nov  6 08:49:37 1994", Date.UTC(1994, 10, 6, 8, 49, 37)],
   ["Wed Nov 16 08:49:37 1994", Date.UTC(1994, 10, 16, 8, 49, 37)],
@@ -45,7 +50,7 @@ test.each([
   ["Sun, 06 Nov 1994 08:49:37 CET", "another zone"],
   ["Sun, 06 Nov 1994 08:49:37 GMT ", "a space at the end"],
   ["sun, 06 nov 1994 08:49:37 gmt", "lower case"],
-  ["Sun, 6 Nov 1994 08:49:37 GMT", "one digit of a day"],
+  ["Sun, 6 Nov 1994 08:49:37 +2500", "an offset of more than a day"],
   ["Sun, 06 Nov 1994 24:00:00 GMT", "hour 24"],
   ["Sun, 06 Nov 1994 08:60:37 GMT", "minute 60"],
   ["Sun, 06 Nov 1994 08:49:61 GMT", "second 61"],

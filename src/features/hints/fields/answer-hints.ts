@@ -28,7 +28,7 @@ import { type Field, field } from "../../../kernel/text/field.ts";
 import { remembered } from "../../../platform/remembered.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
 import type { Pause } from "../../../kernel/poll/ports.ts";
-import type { Anchor } from "./time-in.ts";
+import { type Anchor, unquoted } from "./time-in.ts";
 
 /** Each limit may have four headers: itself, what is left, its reset, its window. Further ones are left out. */
 const LIMIT_HEADERS = 4 * MOST_LIMITS;
@@ -120,8 +120,11 @@ function answerHintsIn(
     .slice(0, LIMIT_HEADERS)
     .filter(([, { length }]) => length <= LIMIT_VALUE_CHARS && (chars += length) <= LIMIT_VALUES_CHARS);
   const about: LimitHeader[] = [];
-  for (const [name, value] of read)
-    if (about.length < LIMIT_HEADERS) about.push(...limitHeadersOf(name, value.trim()));
+  const isGrouped = read.some(([, value]) => SURELY_GROUPED.test(value));
+  for (const [name, value] of read) {
+    const text = unquoted(isGrouped ? value.replaceAll(GROUP, "") : value);
+    if (about.length < LIMIT_HEADERS) about.push(...limitHeadersOf(name, text));
+  }
   const structured = readStructuredFields(about);
   const separate = readFields(about, MOST_LIMITS - structured.families.length, anchorMs);
   const told = withoutRepeats([...structured.families, ...separate.families]);
@@ -149,6 +152,10 @@ function answerHintsIn(
     ),
   };
 }
+
+/** `1,000` is no list. Who writes one number so writes all so: beside it, `9,999` is none either. */
+const SURELY_GROUPED = /^\s*\d{1,3}(?:,\d{3}){0,3},(?:0\d\d(?!\d)|\d{3}\.\d)/;
+const GROUP = /(?<=\d),(?=\d{3}(?!\d))/g;
 
 /** `X-RateLimit-Scope: global`, `X-RateLimit-Global: true` */
 function speaksOfAccount([name, value]: Headers[number]): boolean {

@@ -93,13 +93,13 @@ function read(name: string): LimitField | undefined {
 }
 
 /** They leave open whether a number is the limit or what was used of it. */
-const VAGUE = wordSet("current this at in after for by timestamp ts renewal");
+const VAGUE = wordSet("current this at in after for on by date epoch unix utc timestamp ts renewal");
 
 /**
  * What is left or reset may be anything, such as votes or a session: without one of these words, a name must say requests,
  * or a window of nothing else.
  */
-const OF_LIMITS = /limit|remain|quota|throttle|-rl-/;
+const OF_LIMITS = /limit|remain|quota|throttle|-rl-|api-reset/;
 /** `x-votes-limit` counts votes, and `x-bapi-limit` requests: a name in the plural is what is counted. */
 const PLURAL = /[^s]s$/;
 /** `qpd`: queries in a day. */
@@ -193,7 +193,8 @@ function otherWords(
     if (isStem || at === partAt || word === "" || FILLERS.has(word) || repeats(word, before, part)) continue;
     const isSaid = at >= stem.end;
     const known = new Set(others.map(({ role }) => role));
-    const role = roleOf(word, before, part, stem.isWeak, known);
+    const isUnit = isSaid && isUnitOfNumber(word, part, at > (partAt ?? at));
+    const role = isUnit ? "unit of the number" : roleOf(word, before, part, stem.isWeak, known);
     others.push({ word, isSaid, role: role === "unknown" && !isSaid ? "owner" : role });
   }
   return others;
@@ -208,8 +209,13 @@ function repeats(word: string, before: string, part: FieldPart): boolean {
   return TIMES.has(part) && /^(?:time|size|length)$/.test(word) && PARTS.has(before);
 }
 
+/** `reset-minute`: of which window. `window-minute`, `reset-minutes`: how the number is written. */
+function isUnitOfNumber(word: string, part: FieldPart, isBehindPart: boolean): boolean {
+  if (!TIMES.has(part) || !NUMBER_UNITS_MS.has(word)) return false;
+  return /s$|^sec$|^millisecond$/.test(word) || (part === "window" && isBehindPart);
+}
+
 function roleOf(word: string, before: string, part: FieldPart, isWeak: boolean, known: Set<Role>): Role {
-  if (TIMES.has(part) && NUMBER_UNITS_MS.has(word)) return "unit of the number";
   // `x-limit-min`: the least. `api-token`: whose limit it is. `tokens`: what it counts.
   if (word === "min" && part === "limit" && isWeak) return "owner";
   if (word === "token" && SCOPES.has(before)) return "owner";

@@ -44,9 +44,9 @@ type Read = (text: string, numberMs: number | undefined, anchorMs: Anchor) => Pa
 const READ: Readonly<Record<FieldPart, Read>> = {
   limit: (text) => asLimits(text) ?? (PERIOD.test(text) ? asWindow(text, undefined) : undefined),
   all: (text) => READ.limit(text, undefined, () => 0),
-  remaining: (text) => ifRead(amountsOf(text), (remaining) => ({ remaining })),
+  remaining: (text) => ifRead(amountsOf(text), (amounts) => ({ remaining: amounts.map(withoutLimit) })),
   // `x-ratelimit-state: OK` tells no number.
-  used: (text) => ({ used: amountsOf(text) ?? [] }),
+  used: (text) => ({ used: (amountsOf(text) ?? []).map(withoutLimit) }),
   reset: (text, numberMs, anchorMs) =>
     ifRead(resetsMsOf(text, numberMs ?? 1000, anchorMs), (resetsMs) => ({ resetsMs })),
   window: asWindow,
@@ -63,6 +63,11 @@ function ifRead<Value>(
   said: (value: Value) => Partial<Said>,
 ): Partial<Said> | undefined {
   return value === undefined ? undefined : said(value);
+}
+
+/** `58/60`: what its name says, of the limit. */
+function withoutLimit({ used, ...told }: Amount): Amount {
+  return { ...told, amount: used ?? told.amount };
 }
 
 /** `5:10`, `100;w=60`, `200/day`: no other number is written so, whatever the name. */
@@ -82,7 +87,7 @@ function asLimits(text: string): { readonly limits: readonly Amount[] } | undefi
 }
 
 /** There is no limit, whichever field says so, and whatever is left of it. */
-const UNLIMITED = /^(?:unlimited|null|-1)$/i;
+const UNLIMITED = /^(?:unlimited|infinity|inf|null|-1)$/i;
 
 const LONGEST_WINDOW_MS = 366 * DAY_MS;
 

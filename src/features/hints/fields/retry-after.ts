@@ -2,7 +2,7 @@
 
 import type { Headers } from "../../../kernel/exchange/exchange.ts";
 import { SECOND_MS } from "../../../kernel/time/duration.ts";
-import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, UNIT_MS_BY_WORD } from "./time-in.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, UNIT_MS_BY_WORD, unquoted } from "./time-in.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type AskedWait = { readonly waitMs: number | undefined; readonly malformed: number };
@@ -29,7 +29,7 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor, withResets = 
     const asking = name.includes("after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
     if (asking === null || (!withResets && name.includes("reset-after"))) continue;
     const unitMs = UNIT_MS_BY_WORD.get(asking[1] ?? "s") ?? SECOND_MS;
-    const text = value.trim();
+    const text = unquoted(value);
     // Sent twice, and joined on the way.
     for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])
       wait = longerWait(wait, readWait(each.trim(), unitMs, anchorMs()));

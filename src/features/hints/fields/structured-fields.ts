@@ -78,11 +78,16 @@ export function policyKey(name: string): string {
   return `policy ${name}`;
 }
 
+/** Some say what they count by the name alone: `"concurrent-requests";q=30`. */
+function unitInName(name: string): string {
+  return /concurren(?:t|cy)|parallel|simultaneous|tokens/.exec(name)?.[0] ?? "requests";
+}
+
 const UNTOLD = { remaining: undefined, resetMs: undefined, resource: undefined };
 
 function policyOf(item: StructuredItem): LimitFamily | undefined {
   const [quota, seconds] = countsIn(item, "q", "w") ?? [];
-  const unit = String(item.parameters.get("qu") ?? "requests");
+  const unit = String(item.parameters.get("qu") ?? unitInName(item.name));
   if (quota === undefined || (unit === "requests" && quota < 1) || seconds === 0) return undefined;
   return {
     ...UNTOLD,
@@ -101,7 +106,7 @@ function stateOf(item: StructuredItem, policy: LimitFamily | undefined): LimitFa
   if (saysNothing || (seconds ?? 0) * 1000 > LONGEST_WAIT_MS) return undefined;
   return {
     key: policyKey(item.name),
-    unit: policy?.unit ?? "requests",
+    unit: policy?.unit ?? unitInName(item.name),
     limit: policy?.limit,
     perMs: policy?.perMs,
     remaining: remaining && Math.floor(remaining),

@@ -9,6 +9,11 @@ export const LONGEST_WAIT_MS: number = 31 * DAY_MS;
 /** The upstream's clock. It is asked only where a time is a moment: reading its `Date` is most of the work. */
 export type Anchor = () => number;
 
+/** A header's value without the spaces and the quotation marks around it: `"60"`. */
+export function unquoted(value: string): string {
+  return value.trim().replace(/^"([^"]*)"$/, "$1");
+}
+
 /** How long from now until the time that the text tells, negative if it is over; undefined if it tells none. */
 export function timeIn(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
   const number = plainNumberOf(text);
@@ -62,13 +67,14 @@ export const UNIT_MS_BY_WORD: ReadonlyMap<string, number> = new Map(
   UNIT_WORDS.flatMap(([words, ms]) => words.split(" ").map((word) => [word, ms] as const)),
 );
 
-const AMOUNT = /\s{0,9}(?:,|and\b)?\s{0,9}(\d{1,15}(?:\.\d{1,15})?)\s{0,9}([a-zµ]{1,12})(?![a-zµ_])/y;
+const AMOUNT =
+  /\s{0,9}(?:,|and\b)?\s{0,9}(\d{1,15}(?:\.\d{1,15})?)\s{0,9}(?:more\s)?([a-zµ]{1,12})(?![a-zµ_])/y;
 /** `00:01:30`, `22.14:18:12`: perhaps days, then hours, minutes and seconds. */
 const CLOCK = /^(?:(\d{1,5})\.)?(\d{1,5}):(\d{2}):(\d{2}(?:\.\d{1,9})?)/;
 
 /**
  * The duration with which a text in lower case begins, and where it ends: `1h2m3s`, `9m38.016s`, `1 hour and 5 minutes`,
- * `pt30s`, `22.14:18:12`.
+ * `pt30s`, `p1d`, `22.14:18:12`.
  */
 export function durationAt(text: string): { readonly ms: number; readonly end: number } | undefined {
   const clock = CLOCK.exec(text);
@@ -79,7 +85,7 @@ export function durationAt(text: string): { readonly ms: number; readonly end: n
   }
   let duration: { ms: number; end: number } | undefined;
   let longerMs = Infinity;
-  AMOUNT.lastIndex = text.startsWith("pt") ? 2 : 0;
+  AMOUNT.lastIndex = /^p(?:t|(?=\d{1,4}d))/.exec(text)?.[0].length ?? 0;
   for (let found = AMOUNT.exec(text); found !== null; found = AMOUNT.exec(text)) {
     const unitMs = UNIT_MS_BY_WORD.get(found[2] ?? "");
     if (unitMs === undefined || unitMs >= longerMs) break;

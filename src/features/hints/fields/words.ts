@@ -39,18 +39,20 @@ const WINDOWS_MS: ReadonlyMap<string, number> = table(
   ["month months monthly", 30 * DAY_MS],
 );
 
-/** After `interval`, `window` or `reset`, these say how the number is written, not which window it is. */
+/** Beside `interval`, `window` or `reset`, these may say how the number is written, and not which window it is. */
 export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
   ["ms millis milliseconds millisecond", 1],
-  ["seconds secs", SECOND_MS],
-  ["minutes mins", MINUTE_MS],
+  ["second seconds sec secs", SECOND_MS],
+  ["minute minutes min mins", MINUTE_MS],
+  ["hour hours hr hrs", HOUR_MS],
+  ["day days", DAY_MS],
 );
 
 export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
   ["limit lim max maximum total allowed allotted ceiling capacity", "limit"],
   ["remaining remain rem left available", "remaining"],
   ["used usage count consumed state", "used"],
-  ["reset resets next until after expiry expires", "reset"],
+  ["reset resets next until after expiry expire expires expiration", "reset"],
   ["interval period window duration", "window"],
   ["replenish fillrate", "refill"],
   ["resource bucket name class category group model", "resource"],
@@ -72,8 +74,8 @@ export const OTHER_UNITS: ReadonlySet<string> = wordSet(`
   tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus
   units unit images image photos videos media messages message recipients recipient emails mail sms uploads
   upload downloads post posts orders order errors error fails failures failed concurrent concurrency
-  connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats
-  storage rows records quota attempts items results page pages body timeout length depth seat memory license`);
+  parallel simultaneous connections time cpu runtime size bandwidth traffic percentage percent utilization compute
+  neurons seats storage rows records quota attempts items results page pages body timeout length depth seat memory license`);
 
 /** A resource of this name says that no requests are counted. */
 const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
@@ -83,6 +85,7 @@ const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
   ["tokens", "tokens"],
   ["credits", "credits"],
   ["quota points", "points"],
+  ["concurrent concurrency parallel simultaneous", "concurrent"],
 );
 
 /** They narrow down whose limit it is, and what is counted are requests all the same. */
@@ -93,7 +96,7 @@ export const SCOPES: ReadonlySet<string> = wordSet(`
   rapid bucket session throttle identity consumer customer caller device agent`);
 
 export const FILLERS: ReadonlySet<string> = wordSet(`
-  x per this current at in after for of by the timestamp ts info http renewal`);
+  x per this current at in after for of on to by the date epoch unix utc timestamp ts info http renewal`);
 
 const WINDOW = "(?:second|minute|hour|day|month)";
 /** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`, `perday`. */
@@ -106,7 +109,8 @@ const WITH_WINDOW = `(?<=^(?:${[...SCOPES, ...PARTS.keys()].join("|")}))(?=${WIN
 const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED}|(?<=per)${WINDOW})$)|${WITH_WINDOW}`);
 
 /** `24-hour` is `24hour`. */
-const AMOUNT_BEFORE_TIME = /(?<=[-._])(\d{1,4})[-._](?=(?:second|minute|hour|day)(?:[-._]|$))/g;
+const AMOUNT_BEFORE_TIME =
+  /(?<=[-._])(\d{1,4})[-._](?=(?:sec(?:ond)?|min(?:ute)?|hour|hr|day)s?(?:[-._]|$))/g;
 
 export function wordsOfName(name: string): readonly string[] {
   return name

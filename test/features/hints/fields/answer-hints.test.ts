@@ -118,6 +118,8 @@ test.each([
 
 test.each<[string, Fields, number]>([
   ["two waits in one header", { "Retry-After": "30, 60" }, 60_000],
+  ["a wait in quotation marks", { "Retry-After": '"30"' }, 30_000],
+  ["a date as PHP and Python print it", { "Retry-After": "Fri, 20 Nov 2026 13:00:30 +0100" }, 30_000],
   ["minutes", { "Retry-After-Minutes": "5" }, 300_000],
   ["a header that says when to try again", { "X-Rate-Limit-Try-Again-In": "14" }, 14_000],
   ["a wait for one group of its requests", { "X-RateLimit-Retry-After-Contract": "23" }, 23_000],

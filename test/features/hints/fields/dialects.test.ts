@@ -63,7 +63,7 @@ function isFamily(read: LimitFamily, meant: Meant, toldWindow: boolean): boolean
   return isCount(read, meant) && isWindow && isReset;
 }
 
-const SAMPLES = ["corpus", "unseen", "round-2", "round-3", "round-4"].flatMap(samplesIn);
+const SAMPLES = ["corpus", "unseen", "round-2", "round-3", "round-4", "round-5"].flatMap(samplesIn);
 const CLEAR = SAMPLES.filter(({ contested }) => contested === undefined).map(
   (sample) => [sample.id, sample] as const,
 );

@@ -25,6 +25,9 @@ test.each([
   ["1 hour and 5 minutes", HOUR_MS + 5 * MINUTE_MS],
   ["2 days, 3 hrs", 51 * HOUR_MS],
   ["PT30S", 30 * SECOND_MS],
+  ["P1D", 24 * HOUR_MS],
+  ["30 more seconds", 30 * SECOND_MS],
+  ["Tue, 1 Dec 2026 00:00:00 GMT", 252 * HOUR_MS],
   ["00:01:30", 90 * SECOND_MS],
   ["22.14:18:12.5", 22 * 24 * HOUR_MS + 14 * HOUR_MS + 18 * MINUTE_MS + 12_500],
   ["Fri, 20 Nov 2026 12:00:30 GMT", 30 * SECOND_MS],
@@ -36,7 +39,7 @@ test.each([
   expect(timeInSeconds(text)).toBe(ms);
 });
 
-test.each(["", "soon", "-5", "+5", "1e3", "5x", "5s6m", "5s5s", "5s later", "1:30", "31 Nov 2026"])(
+test.each(["", "soon", "-5", "+5", "1e3", "5x", "5s6m", "5s5s", "5s later", "P1M", "1:30", "31 Nov 2026"])(
   'no time is read of "%s"',
   (text) => {
     expect(timeInSeconds(text)).toBeUndefined();
