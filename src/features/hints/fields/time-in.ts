@@ -11,7 +11,8 @@ export type Anchor = () => number;
 
 /** A header's value without the spaces and the quotation marks around it: `"60"`. */
 export function unquoted(value: string): string {
-  return value.trim().replace(/^"([^"]*)"$/, "$1");
+  const text = value.trim();
+  return /^"[^"]*"$/.test(text) ? text.slice(1, -1) : text;
 }
 
 /** How long from now until the time that the text tells, negative if it is over; undefined if it tells none. */
