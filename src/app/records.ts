@@ -149,8 +149,8 @@ export class Records {
       this.#seenBefore.delete(name);
       record.record({ kind: "unwatched" });
       const { incidents, lastPolls, lastPoll, knownUntilMs, kept } = record.history;
-      const lastWatching = lastPolls.findLast(({ outcome }) => isWatching(outcome));
-      const polls = [lastWatching, lastPoll].filter((poll) => poll !== undefined);
+      const lastWatching = lastPolls.findLastIndex(({ outcome }) => isWatching(outcome));
+      const polls = lastPolls.filter((_, place) => place === lastWatching || place === lastPolls.length - 1);
       const [newest] = incidents;
       const isOpen = newest !== undefined && newest.endedAtMs === undefined;
       const evidence = isOpen ? record.history.evidence.of(newest) : [];

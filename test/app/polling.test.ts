@@ -180,6 +180,8 @@ test("an upstream that left and came back goes on with what was counted, and wit
   // The ten minutes between were not watched, but for the gap before the first poll.
   see(1);
   expect(lastHour()).toMatchObject({ watchedMs: 315_000, failedMs: 0 });
+  // The last one of before, and this one.
+  expect(polling.recordOf("ai")?.history.lastPolls).toHaveLength(2);
 });
 
 test("an upstream that left the config while nothing ran: its incident ended when it was seen last, also where it comes back at once", async () => {
