@@ -71,5 +71,5 @@ export function watchedWords({ watchedMs, windowMs }: AvailabilityWindow): strin
 /** `failed for 20 min` */
 export function failedWords({ watchedMs, failedMs }: AvailabilityWindow): string {
   if (watchedMs === 0) return "not watched";
-  return failedMs === 0 ? "never failed" : `failed for ${humanDuration(failedMs)}`;
+  return failedMs === 0 ? "all of it ok" : `failed for ${humanDuration(failedMs)}`;
 }

@@ -157,7 +157,7 @@ function facts(upstream: UpstreamFacts, status: Status): Markup {
 
 function latencyLine({ latency, lastPoll }: UpstreamFacts): Markup {
   if (latency === undefined)
-    return html`none yet${lastPoll === undefined ? "" : ": none of the last polls was ok"}`;
+    return lastPoll === undefined ? html`none yet` : html`none of the last polls was ok`;
   const { p50Ms, p95Ms, polls } = latency;
   return html`p50 <b>${humanLatency(p50Ms)}</b>, p95 <b>${humanLatency(p95Ms)}</b>
     <span class="of">of ${polls === 1 ? "1 ok poll" : `the last ${polls} ok polls`}</span>`;

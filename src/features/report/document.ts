@@ -154,7 +154,9 @@ function costsIn(costs: readonly ReportedCost[]): string {
 
 function blocksOf(upstream: UpstreamReport): readonly Block[] {
   const { sla, incidents, timeZone, fromMs, toMs, lengthMs, costs } = upstream;
-  const soFar = fromMs + lengthMs < toMs ? `, so far until ${dateTime(fromMs + lengthMs)}` : "";
+  const untilMs = fromMs + lengthMs;
+  const isOpen = lengthMs === 0 ? ", which has not begun" : `, so far until ${dateTime(untilMs)}`;
+  const soFar = untilMs < toMs ? isOpen : "";
   return [
     {
       kind: "paragraph",

@@ -32,7 +32,7 @@ export const HOW = {
   months:
     "Availability = 1 - bad minutes / minutes of the month that have begun, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. Where less than a tenth was watched, no promise is called kept. A credit is worked out for a whole month that is over, by the first of the two.",
   incidents:
-    "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. An outage goes on until then: polls that were throttled or rejected meanwhile are in its time and its polls, but not in the availability. Left out: throttled, our key, or our own network.",
+    "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. An incident is called by the worst in it: polls that were throttled or rejected before or meanwhile are in the time and the polls of an outage, but not in the availability. Left out: throttled, our key, or our own network.",
   evidence:
     "Of each incident the first two polls that were not ok, and the last one. Request ids are the provider's own. What came back is quoted: keys are removed, and long texts are cut.",
   costs:

@@ -103,7 +103,7 @@ function unknownSentence(
     return `${counted(skipped, "slot")} ${skipped === 1 ? "was" : "were"} skipped since the ${hasPolled ? "last poll" : "start"}: ${causesOf(skippedSincePoll, budgets, usedUp)}.`;
   }
   if (hasPolled) return `${recentTrouble(lastPolls) ?? "There was no poll for a while"}.`;
-  if (counts.inFlight > 0) return "The first poll is running.";
+  if (counts.inFlight > 0) return "The first poll has no outcome yet.";
   return counts.waiting > 0
     ? "The first poll is waiting for its budget."
     : "Not polled yet: no slot was due since the start.";

@@ -56,5 +56,5 @@ function sparkline(name: string, points: readonly ShownPoint[]): Markup | string
     `<svg class="spark" height="${HEIGHT}" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><line class="base" x1="0" x2="100" y1="${yOf(0)}" y2="${yOf(0)}"/><path class="curve" d="${path.join("")}"/></svg>`,
   );
   return html`${drawing}
-    <p class="of">${least} to ${most} in the last ${humanDuration(newest.atMs - first.atMs)}</p>`;
+    <p class="of">${least} to ${most} within ${humanDuration(newest.atMs - first.atMs)}</p>`;
 }

@@ -104,10 +104,10 @@ async function calendarOf(
 test("ninety days are a cell each, told by words, shape and colour, and lead to what happened on them", async () => {
   const all = await cells(true);
   expect(all).toHaveLength(90);
-  expect(all.at(-1)?.title).toBe("2026-11-24: 100 % of 12 h, never failed");
+  expect(all.at(-1)?.title).toBe("2026-11-24: 100 % of 12 h, all of it ok");
   const of = (name: string) => all.find(({ title }) => title.startsWith(name));
   expect(of("2026-08-27")).toEqual({
-    title: "2026-08-27: 100 %, never failed",
+    title: "2026-08-27: 100 %, all of it ok",
     kind: "fine",
     href: undefined,
   });

@@ -95,6 +95,10 @@ describe("the status page", () => {
     const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: [poll] })] });
     expect(text).toContain("Last poll failed: server error, 503, after 1.24 s 1 s ago busy");
     expect(text).toContain("dns 2 ms connect 10 ms tls 20 ms wait 80 ms transfer 8 ms");
+    const long = { lastPolls: [poll], latency: undefined };
+    expect(await textOfPage({ upstreams: [sampleUpstreamStatus(long)] })).toContain(
+      "Latency none of the last polls was ok Next slot",
+    );
     expect(text).toContain("Next slot in 5 s every 15s");
   });
 
@@ -143,7 +147,7 @@ describe("the status page", () => {
 
   test.each([
     [{ watchedMs: 120_000, failedMs: 15_000 }, "30 d 87.5 % of 2 min: failed for 15 s"],
-    [{ watchedMs: 300, failedMs: 0 }, "30 d 100 % of 300 ms: never failed"],
+    [{ watchedMs: 300, failedMs: 0 }, "30 d 100 % of 300 ms: all of it ok"],
   ])(
     "of a month of which little was watched, %j, it tells the number, of how much, and no verdict: %s",
     async (watched, words) => {

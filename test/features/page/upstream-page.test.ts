@@ -227,7 +227,7 @@ describe("values", () => {
     const page = await pageOf(sampleStatus({ upstreams: [upstream], valueHistories }), PATH);
     const text = textOf(page);
     expect(text).toContain(
-      `Values credits_remaining 12\u202f345.5 usd 1 s ago ${CREDITS.credit.sentence} 12\u202f345.5 to 20\u202f000 in the last 1 min 29 s`,
+      `Values credits_remaining 12\u202f345.5 usd 1 s ago ${CREDITS.credit.sentence} 12\u202f345.5 to 20\u202f000 within 1 min 29 s`,
     );
     expect(text).toContain("jobs not in the answers now last seen 1 min ago: 7");
     expect(page).toContain('aria-label="credits_remaining, from 20\u202f000 to 12\u202f345.5;');

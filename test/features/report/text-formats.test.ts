@@ -194,6 +194,15 @@ test("a period of which nothing was watched says so, and names the present month
   expect(text(reportPage(reportOf("broken")))).not.toContain("Nothing was watched");
 });
 
+test("a period that has not begun says so", () => {
+  const firstDay = Math.floor(NOW_MS / DAY_MS) + 1;
+  const period = periodOf({ firstDay, lastDay: firstDay }, "UTC", NOW_MS);
+  const upstreams = [upstreamReport(reportedOf(sampleUpstream()), [], period, NOW_MS)];
+  const page = text(reportPage({ version: 1, atMs: NOW_MS, upstreams }));
+  expect(page).toContain("UTC, which has not begun: days of UTC.");
+  expect(page).not.toContain("so far");
+});
+
 test("a report names what it speaks of: the request, its budgets, the labels", () => {
   const [only] = reportOf("x").upstreams;
   if (only === undefined) throw new Error("it has one");

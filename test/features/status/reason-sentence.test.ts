@@ -112,7 +112,11 @@ const NEVER = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
 test.each([
   ["nothing happened", { counts: NEVER }, "Not polled yet: no slot was due since the start."],
   ["the first poll waits", { counts: { ...NEVER, waiting: 1 } }, "The first poll is waiting for its budget."],
-  ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is running."],
+  [
+    "the first poll runs",
+    { counts: { ...NEVER, slots: 1, inFlight: 1 } },
+    "The first poll has no outcome yet.",
+  ],
   [
     "no lease came",
     { skippedSincePoll: [{ cause: "budget", count: 3 }] },
