@@ -12,22 +12,23 @@ const BAD_REQUEST = withResponseHeaders(textAnswer("bad request\n", 400));
 
 /** Puts the routes on a socket. `limited` is told when an answer begins: until then a client waits for us, not we for it. */
 export function answerRequests(routes: Pick<Routes, "answer">, limited: Limited): RequestListener {
-  const turns = new SendingTurns();
+  const turns = { beginning: new SharedTurns(), sending: new SharedTurns() };
   return (incoming, outgoing) => void answerOne(routes, turns, incoming, outgoing, limited);
 }
 
 async function answerOne(
   routes: Pick<Routes, "answer">,
-  turns: SendingTurns,
+  turns: { readonly beginning: SharedTurns; readonly sending: SharedTurns },
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   limited: Limited,
 ): Promise<void> {
+  await turns.beginning.next();
   const request = readRequest(incoming, outgoing);
   const answer = request === undefined ? BAD_REQUEST : await routes.answer(request);
   limited(incoming, outgoing);
   try {
-    await send(answer, incoming.method === "HEAD", turns, outgoing);
+    await send(answer, incoming.method === "HEAD", turns.sending, outgoing);
   } catch {
     // What makes the answer says why. The client sees that it is cut short.
     outgoing.destroy();
@@ -37,7 +38,7 @@ async function answerOne(
 async function send(
   { status, headers, body }: HttpAnswer,
   headOnly: boolean,
-  turns: SendingTurns,
+  turns: SharedTurns,
   outgoing: ServerResponse,
 ): Promise<void> {
   if (outgoing.destroyed) return;
@@ -52,7 +53,7 @@ async function send(
 }
 
 /** No part is taken before the client can take it, and before it is its turn. */
-async function* inTurns(body: AsyncIterable<Uint8Array>, turns: SendingTurns): AsyncGenerator<Uint8Array> {
+async function* inTurns(body: AsyncIterable<Uint8Array>, turns: SharedTurns): AsyncGenerator<Uint8Array> {
   await turns.next();
   for await (const part of body) {
     yield part;
@@ -64,15 +65,15 @@ async function* inTurns(body: AsyncIterable<Uint8Array>, turns: SendingTurns): A
 const TURN_MS = 5;
 
 /**
- * Hundreds of readers of a large answer take its parts as fast as they are sent: together they would keep the event loop
- * for seconds. So they take turns, one part each.
+ * Hundreds of requests come at once, and hundreds of readers of a large answer take its parts as fast as they are sent:
+ * together they would keep the event loop for seconds. So they take turns, one request or one part each.
  */
-class SendingTurns {
+class SharedTurns {
   /** The longest waiting first. */
   readonly #waiting: (() => void)[] = [];
   #isWorking = false;
 
-  /** Resolves when the next part may be taken and sent. */
+  /** Resolves when the next request may be answered, or the next part taken and sent. */
   next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);

@@ -40,6 +40,13 @@ describe("of codings,", () => {
   ])("%s is answered plainly", (header) => expect(codingFor(header)).toBe("identity"));
 });
 
+test("of what a client says, so much is read that many thousand ranges cost no more than a few", () => {
+  const many = ",".repeat(16_000);
+  expect(codingFor(`gzip${many}zstd`)).toBe("gzip");
+  expect(formatFor(`text/plain${many}application/openmetrics-text`, FORMATS).type).toBe(TEXT);
+  expect(formatFor(`${many}application/openmetrics-text`, FORMATS).type).toBe(TEXT);
+});
+
 const FORMATS = formats((format) => format);
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT_1 = "text/plain; version=1.0.0; charset=utf-8";

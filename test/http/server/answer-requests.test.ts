@@ -52,6 +52,41 @@ test("hundreds of readers of large answers leave turns of the event loop to othe
   expect(most).toBeLessThanOrEqual(12);
 });
 
+test("hundreds of requests of which each takes long leave turns of the event loop to others", async () => {
+  const time = stopTime();
+  let inThisTurn = 0;
+  let most = 0;
+  const answer = answerRequests(
+    {
+      answer: async () => {
+        time.pass(PART_MS);
+        most = Math.max(most, (inThisTurn += 1));
+        return { status: 200, headers: {}, body: "answer" };
+      },
+    },
+    () => {},
+  );
+  const asked: Parameters<typeof answer>[] = [];
+  const server = createServer((...request) => {
+    // All at once, as those that one turn of the event loop reads.
+    if (asked.push(request) === READERS) for (const each of asked) answer(...each);
+  });
+  onTestFinished(() => void server.close());
+  const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }, "--listen"));
+  const areRead = new AbortController();
+  const counting = (async () => {
+    while (!areRead.signal.aborted) {
+      await nextTurn();
+      inThisTurn = 0;
+    }
+  })();
+  const texts = await Promise.all(Array.from({ length: READERS }, () => textOf(`http://127.0.0.1:${port}/`)));
+  areRead.abort();
+  await counting;
+  expect(new Set(texts)).toEqual(new Set(["answer"]));
+  expect(most).toBeLessThanOrEqual(12);
+});
+
 async function textOf(url: string): Promise<string> {
   const asked = get(url, { agent: false });
   const [answer] = await once(asked, "response");
