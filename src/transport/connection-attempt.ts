@@ -10,7 +10,7 @@ import { ALIVE_AFTER_MS, type Route } from "./route.ts";
 import { PeerCertificate } from "./tls.ts";
 
 /** A socket reads until it has so much ahead, and then once more. */
-const READ_AHEAD_BYTES = 16_384;
+export const READ_AHEAD_BYTES = 16_384;
 
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { type buildConnector, Client } from "undici";
-import { ConnectionAttempt } from "./connection-attempt.ts";
+import { ConnectionAttempt, READ_AHEAD_BYTES } from "./connection-attempt.ts";
 import { ANSWER_READ } from "./faults.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
 import type { WireRequest } from "./request.ts";
@@ -102,11 +102,15 @@ export class PollClient {
     request.use(this.#connection);
   }
 
-  /** undici parses all that it reads at once: so it is given no more than the request allows. */
+  /**
+   * undici parses all that it reads at once: so it is given no more than the request allows. And a socket that is emptied
+   * reads on, though what is not parsed yet is put back: it would take in all that is sent meanwhile.
+   */
   #partReads(socket: Socket): void {
-    const readAll = socket.read.bind(socket);
+    const readFrom = socket.read.bind(socket);
     socket.read = (size?: number): Buffer | null => {
-      const read: Buffer | null = readAll(size);
+      const isMuch = size === undefined && socket.readableLength > READ_AHEAD_BYTES;
+      const read: Buffer | null = readFrom(isMuch ? READ_AHEAD_BYTES : size);
       if (read === null || this.#request === undefined || this.#request.hasEnded) return read;
       const part = this.#request.partOf(read);
       if (part === undefined) return null;

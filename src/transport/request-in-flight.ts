@@ -24,8 +24,9 @@ import type { Route } from "./route.ts";
 
 /** Each header takes 200 bytes more than it has. */
 export const MOST_HEADERS = 500;
-/** Events are read on the polling thread: after so many bytes others get their turn. */
-const STREAM_TURN_BYTES = 32_768;
+/** After so many bytes of a stream others get their turn. A piece of any body costs as much as some bytes of a stream. */
+const TURN_BYTES = 32_768;
+const PIECE_BYTES = 16;
 /** A stream that keeps more than a little needs a part of the memory for bodies: two bytes a character at worst. */
 const SMALL_STREAM_CHARS = 32_768;
 const LARGE_STREAM_BYTES = 2 * 4 * EVENT_CHARS;
@@ -82,6 +83,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #bytesReadBefore = 0;
   #sent = false;
   #informational = 0;
+  #informationalHeaders = 0;
   /** What was read and not told yet: a head or trailers that are not complete, or the frame of a chunk. */
   #unparsed: Buffer = NOTHING;
   #unparsedLines = 0;
@@ -175,8 +177,10 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (status === 101) return this.fail("protocol", "the answer does not belong to this request");
     if (status < 200) {
       this.#informational += 1;
-      if (this.#informational > INFORMATIONAL_MAX) {
-        this.fail("protocol", `more than ${INFORMATIONAL_MAX} informational answers`);
+      this.#informationalHeaders += raw.length / 2;
+      if (this.#informational > INFORMATIONAL_MAX || this.#informationalHeaders > MOST_HEADERS) {
+        const most = `${INFORMATIONAL_MAX} informational answers, or ${MOST_HEADERS} headers of them`;
+        this.fail("protocol", `more than ${most}`);
       }
       return;
     }
@@ -198,8 +202,10 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (this.hasEnded) return;
     this.#hearOf(chunk);
     if (this.#stream !== undefined) return this.#readStream(this.#stream, controller, chunk);
-    if (this.#body.add(chunk)) return this.#askForMemory(controller);
-    this.fail("body_too_large", `the body exceeds ${this.#upstream.expect.maxBodyBytes} bytes`);
+    if (!this.#body.add(chunk))
+      return this.fail("body_too_large", `the body exceeds ${this.#upstream.expect.maxBodyBytes} bytes`);
+    this.#askForMemory(controller);
+    this.#giveTurn(controller, PIECE_BYTES);
   }
 
   onResponseEnd(): void {
@@ -264,7 +270,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     // The end of the answer may come with that of the stream: then its connection can be used again.
     if (stream.end === "complete") setImmediate(() => this.#leave(stream));
     else if (stream.end !== undefined) this.#leave(stream);
-    else this.#giveTurn(controller, chunk.byteLength);
+    else this.#giveTurn(controller, chunk.byteLength + PIECE_BYTES);
   }
 
   /** Now or not at all: a wait would be taken for one of the upstream's. */
@@ -276,11 +282,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   /** The system hands over megabytes at once, and nothing else would run meanwhile. */
   #giveTurn(controller: Dispatcher.DispatchController, bytes: number): void {
     this.#turnBytes += bytes;
-    if (this.#turnBytes < STREAM_TURN_BYTES) return;
+    if (this.#turnBytes < TURN_BYTES) return;
     this.#turnBytes = 0;
     this.#pause(controller);
     setImmediate(() => {
-      if (!this.hasEnded) controller.resume();
+      if (!this.hasEnded && this.#waitsSinceMs === undefined) controller.resume();
     });
   }
 

@@ -1,4 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Script } from "../support/raw-upstream.ts";
 import { bodyText, brokenOf, pollOnce, startUpstream } from "./polling.ts";
@@ -90,4 +91,27 @@ test.each<[string, Uint8Array]>([
   const broken = brokenOf(await pollOnce(upstream, expecting(100_000)));
   expect(broken).toMatchObject({ fault: "body_too_large", sent: true, head: { status: 200 } });
   expect(broken.detail).toBe("the decoded body exceeds 100000 bytes");
+});
+
+test("a body in tens of thousands of pieces is read in turns: other work runs meanwhile", async () => {
+  const text = JSON.stringify("x".repeat(30_000));
+  const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const pieces = Array.from(text, (character) => `1\r\n${character}\r\n`).join("");
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write(`${head}${pieces}0\r\n\r\n`);
+  });
+  let turns = 0;
+  const ended = new AbortController();
+  const count = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      await nextTurn();
+      turns += 1;
+    }
+  };
+  void count();
+  const body = bodyText(await pollOnce(upstream));
+  ended.abort();
+  expect(body).toBe(text);
+  expect(turns).toBeGreaterThan(12);
 });

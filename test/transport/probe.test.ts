@@ -304,8 +304,8 @@ test.each<[string, Script, string, string]>([
     "informational",
   ],
   [
-    "floods with informational answers",
-    replies("HTTP/1.1 102 Processing\r\n\r\n".repeat(101)),
+    "hints at more than an answer may have",
+    replies(`HTTP/1.1 103 Early Hints\r\n${"a: b\r\n".repeat(251)}\r\n`.repeat(2)),
     "protocol",
     "informational",
   ],

@@ -3,7 +3,8 @@ import { STREAM } from "../../src/kernel/poll/reader.ts";
 import { COST } from "../../src/features/quota/cost.ts";
 import { judgingOf } from "../../src/app/features/judging.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { Socket } from "node:net";
+import { expect, test, vi } from "vitest";
 import { BodyMemory } from "../../src/transport/body-memory.ts";
 import type { Upstream } from "../../src/kernel/config/config.ts";
 import type { Price } from "../../src/features/quota/price.ts";
@@ -276,6 +277,18 @@ test("a megabyte of stream is read in turns: other work runs meanwhile", async (
   ended.abort();
   expect(told(polled)[0]).toBe("ok");
   expect(turns).toBeGreaterThan(8);
+});
+
+test("a stream that is sent faster than it is read waits at its upstream: little of it is taken in", async () => {
+  const upstream = await streaming([...Array.from({ length: 60_000 }, () => "\n"), token("a"), DONE]);
+  const putBack = vi.spyOn(Socket.prototype, "unshift");
+  const polled = await poll(upstream);
+  const bytes = putBack.mock.calls.map(([part]) => Buffer.from(part).length);
+  putBack.mockRestore();
+  expect(told(polled)[0]).toBe("ok");
+  expect(bytes.length).toBeGreaterThan(0);
+  // The system hands over 64 KiB at once.
+  expect(Math.max(...bytes)).toBeLessThan(150_000);
 });
 
 test("what is no stream is told as what it is", async () => {

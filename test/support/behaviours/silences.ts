@@ -79,7 +79,7 @@ export const SILENCES: readonly Behaviour[] = [
     does: "says 102 Processing thousands of times",
     open: serving(pours("", "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000), ENDLESS_BYTES)),
     meets: "failed protocol",
-    says: "more than 100 informational answers",
+    says: "more than 100 informational answers, or 500 headers of them",
   },
   {
     does: "sends empty lines without end",
