@@ -15,6 +15,8 @@ const SERVER_TRIES = 2;
 const OTHER_FAMILY_MS = 200;
 /** However long a name server says that its answer holds. */
 const LONGEST_TTL_MS = 300_000;
+/** Of one family: more could not be tried in time. Some thousands, which an answer can hold, would take half a second. */
+const MOST_ADDRESSES = 32;
 /** As many as a config may have upstreams. */
 const MANY_NAMES = 10_000;
 
@@ -149,7 +151,7 @@ const LATE: FamilyAnswer = { kind: "failed", error: failureOf("ETIMEOUT") };
 
 async function answerOf(asked: Promise<RecordWithTtl[]>, family: 4 | 6): Promise<FamilyAnswer> {
   try {
-    const records = await asked;
+    const records = (await asked).slice(0, MOST_ADDRESSES);
     if (records.length === 0) return { kind: "failed", error: failureOf("ENODATA") };
     const addresses = records.map(({ address }) => ({ address, family }));
     return { kind: "found", addresses, ttlMs: 1_000 * Math.min(...records.map(({ ttl }) => ttl)) };

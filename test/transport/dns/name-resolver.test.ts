@@ -113,6 +113,12 @@ test("an answer serves until its TTL ends, or its address did not answer", async
   expect(world.server.asked).toHaveLength(6);
 });
 
+test("of a name with more addresses than anybody could try, the first are tried", async () => {
+  const ipv4 = Array.from({ length: 40 }, (_, index) => `127.0.0.${index + 1}`);
+  await using world = await World.start(() => ({ kind: "addresses", ipv4, ttlSeconds: 30 }));
+  expect(await world.lookup("api.test")).toEqual(ipv4.slice(0, 32));
+});
+
 test("an answer without a TTL serves nobody else, and a failure is asked again", async () => {
   await using world = await World.start((name) =>
     name === "none.test" ? { kind: "failing" } : { ...LIVE, ttlSeconds: 0 },
