@@ -13,8 +13,8 @@ const INDEX = new URL("../../../docs/runbooks/README.md", import.meta.url);
 export async function readRunbook(name: string): Promise<string | undefined> {
   if (name === "") return (await readFile(INDEX, "utf8")).split(/^## /m)[0];
   if (name === "glossary") return await readFile(new URL("../glossary.md", INDEX), "utf8");
-  // Only letters: no name leads out of the folder. A folder elsewhere has files, so links may end like theirs.
-  const [, alert] = /^(Pacewatch[A-Za-z]+)(?:\.md)?$/.exec(name) ?? [];
+  // Only letters, and few: no name leads out of the folder, or is refused by the file system. A folder elsewhere has files, so links may end like theirs.
+  const [, alert] = /^(Pacewatch[A-Za-z]{1,100})(?:\.md)?$/.exec(name) ?? [];
   if (alert === undefined) return undefined;
   try {
     return await readFile(new URL(`${alert}.md`, INDEX), "utf8");

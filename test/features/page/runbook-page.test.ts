@@ -86,6 +86,8 @@ describe("the page of a runbook", () => {
     "..%2F..%2Fpackage",
     "PacewatchDown%2F..%2FREADME",
     "PacewatchDown.md.md",
+    // Longer than a file's name may be: who asks for it again and again fills no log.
+    `Pacewatch${"Nope".repeat(100)}`,
   ])("%s is not found", async (name) => {
     const { status, page } = await asked(name);
     expect(status).toBe(404);
