@@ -25,8 +25,8 @@ import type { Route } from "./route.ts";
 /** Each header takes 200 bytes more than it has. */
 export const MOST_HEADERS = 500;
 /** After so many bytes of a stream others get their turn. A piece of any body costs as much as some bytes of a stream. */
-const TURN_BYTES = 32_768;
-const PIECE_BYTES = 16;
+const TURN_BYTES = 16_384;
+const PIECE_BYTES = 8;
 /** A stream that keeps more than a little needs a part of the memory for bodies: two bytes a character at worst. */
 const SMALL_STREAM_CHARS = 32_768;
 const LARGE_STREAM_BYTES = 2 * 4 * EVENT_CHARS;
