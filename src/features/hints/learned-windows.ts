@@ -128,24 +128,28 @@ function sightingOf(family: LimitFamily, before: Sighting | undefined, atMs: num
     resetMs === undefined || before?.resetMs === undefined
       ? Infinity
       : atMs + resetMs - before.atMs - before.resetMs;
-  const hasRisen =
-    before?.remaining !== undefined &&
-    remaining !== undefined &&
-    remaining > before.remaining + Math.max(1, (family.limit ?? 0) / 5);
-  const refill = hasRisen ? [{ atMs, gapMs: atMs - (before?.atMs ?? atMs) }] : [];
+  const isSameMoment = Math.abs(movedMs) <= TOLERANCE_MS;
+  const risenBy = (remaining ?? 0) - (before?.remaining ?? Infinity);
+  const refill =
+    risenBy > Math.max(1, (family.limit ?? 0) / 5) ? [{ atMs, gapMs: atMs - (before?.atMs ?? atMs) }] : [];
+  // A smaller rise may be a refill of which little was used, or none at all: those around it are evidence no more.
+  const refills = risenBy > 0 && refill.length === 0 ? [] : [...(before?.refills ?? []), ...refill];
   return {
     atMs,
     resetMs,
     remaining,
-    sameMoment: Math.abs(movedMs) <= TOLERANCE_MS ? (before?.sameMoment ?? 0) + 1 : 1,
+    sameMoment: isSameMoment ? (before?.sameMoment ?? 0) + 1 : 1,
     sameReset: isSameReset ? (before?.sameReset ?? 0) + 1 : 1,
-    bucket: bucketOf(family, before),
+    bucket: isSameMoment ? undefined : bucketOf(family, before),
     furthestMs: Math.max(before?.furthestMs ?? 0, resetMs ?? 0),
-    refills: [...(before?.refills ?? []), ...refill].slice(-REFILLS),
+    refills: refills.slice(-REFILLS),
   };
 }
 
-/** A bucket that fills steadily is reset when it is full: that tells the window, if the window is a round one. */
+/**
+ * A bucket that fills steadily is reset when it is full: that tells the window, if the window is a round one. Each request
+ * puts that moment off. Where it stays, a window counts down, and would look like a longer one as it is used up.
+ */
 function bucketOf(
   { limit, remaining, resetMs }: LimitFamily,
   before: Sighting | undefined,

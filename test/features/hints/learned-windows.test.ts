@@ -69,6 +69,27 @@ test("one request that is always missing may be a bucket or a window: nothing is
   expect(learnedFrom(answers)?.perMs).toBeUndefined();
 });
 
+test("a day that is used up steadily is no bucket of a week, nor an hour one of half a day", () => {
+  for (const [perMs, periodMs, limit] of [
+    [86_400_000, 300_000, 600],
+    [HOUR_MS, 10_000, 600],
+  ] as const) {
+    const answers = everyMs(periodMs, perMs / periodMs).map((atMs, index) => {
+      return [atMs, { limit, remaining: limit - 1 - index, resetMs: perMs - atMs }] as const;
+    });
+    expect(answers.flatMap((_, index) => learnedFrom(answers.slice(0, index + 1))?.perMs ?? [])).toEqual([]);
+  }
+});
+
+test("where others use much of every second window only, two windows are not taken for one", () => {
+  const answers = everyMs(100_000, 90).map((atMs) => {
+    const isBusy = Math.floor(atMs / 900_000) % 2 === 1;
+    const used = (1 + (atMs % 900_000) / 100_000) * (isBusy ? 3 : 1);
+    return [atMs, { limit: 60, remaining: 60 - used }] as const;
+  });
+  expect(learnedFrom(answers)?.perMs).toBeUndefined();
+});
+
 test("without any reset, what is left tells by how it refills", () => {
   const answers = everyMs(15_000, 260).map(
     (atMs) => [atMs, { remaining: 60 - 1 - Math.floor((atMs % 900_000) / 15_000) }] as const,
