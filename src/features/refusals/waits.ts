@@ -22,7 +22,7 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 
 /** A time is one to wait for only near one of these words, in the same sentence. */
 const ASKS =
-  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|suspended|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|can access|can submit)\b.{1,40} after:? $/;
+  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|another (?:request|call)|banned|blocked|suspended|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|can access|can submit)\b.{1,40} after:? $/;
 const BEFORE_TIME =
   /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait(?: time)?|another)(?::| about| approximately| approx\.?| around| another| at least| up to| the next)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;

@@ -69,7 +69,7 @@ const VOCABULARY = {
   frequency_limit temporary_lockout ${pairs("banned blocked", "until till")}
   ${pairs("too", "fast frequent frequently often quickly rapidly")}`,
   long: `
-  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this current of_the for_the limited", "day week month year")}
+  insufficient_quota daily weekly monthly annual yearly today ${pairs("per a each every this current last next past of_the for_the limited", "day week month year")}
   ${pairs("billing", "period cycle")}
   每日 每天 当日 当天 今天 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
   quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`,
@@ -266,13 +266,14 @@ export function plain(text: string): string {
   return /[^a-z_]/.test(text) ? spelledOut(text).trim() : text.replaceAll("_", " ");
 }
 
-/** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". "Used 5 of 5" is used up. */
+/** Without addresses, and without the number of "60 requests in 5 minutes" and of "50 per 1 day". 24 hours are a day. "Used 5 of 5" is used up. */
 function spelledOut(text: string): string {
   return (UNSPACED.test(text) ? text.replaceAll(/[A-Za-z]+/g, " $& ") : text)
     .replaceAll(/https?:\/\/\S*[^\s.!?;,)]|%20/g, " ")
     .replaceAll(/\bused (\d[\d,]{0,12}) of (?:your |the )?\1\b/gi, " used up ")
     .replaceAll(/['’]|(?<=\d)[.,](?=\d)/g, "")
     .replaceAll(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ")
+    .replaceAll(/\b24[ -]?h(?:ou)?rs?\b/gi, "day")
     .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
     .replaceAll(/\b(?:1 (?=(?:day|week|month)\b)|\d+ (?=(?:second|minute|hour)s?\b))/g, "")
     .replaceAll(/[.!?;]\s|[。！？；]/g, " | ")

@@ -50,11 +50,14 @@ export function readAll<Member, Read>(
 
 const QUOTED = /"(?:[^"\\]|\\.?)*"?/gs;
 const NUMBERS_WITH_SLASHES = /^\d{1,15}(?:\/\d{1,15}){2,9}$/;
+/** `api-usage=14/15000; per-app-api-usage=17/250(appName=x)` */
+const USAGES = /^[\w-]{1,60}=\d{1,15}\/\d{1,15}; ?\w/;
 const NAMED_NUMBERS = /^(?:name=[\w-]{1,60},\d{1,15};? ?){1,9}$/;
 
 /** What is quoted is a comment or a name, and no number. Two numbers with a slash are one member. */
 function splitList(text: string): readonly string[] {
   if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
+  if (USAGES.test(text)) return text.split(/; ?/, MOST_LIMITS + 1);
   if (!text.includes(",")) return [text];
   if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];
   return text

@@ -99,7 +99,7 @@ const VAGUE = wordSet("current this at in after for on by date epoch unix utc ti
  * What is left or reset may be anything, such as votes or a session: without one of these words, a name must say requests,
  * or a window of nothing else.
  */
-const OF_LIMITS = /limit|remain|quota|throttle|-rl-|api-reset/;
+const OF_LIMITS = /limit|remain|quota|throttl|-rl-|api-reset/;
 /** `x-votes-limit` counts votes, and `x-bapi-limit` requests: a name in the plural is what is counted. */
 const PLURAL = /[^s]s$/;
 /** `qpd`: queries in a day. */

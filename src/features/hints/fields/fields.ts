@@ -80,11 +80,15 @@ const PERIOD = /^\d{1,4}[smhd]$/;
  * A limit of 0 is not accepted: with no request at all, nobody would see it rise again. In a list, it says that there is
  * none in this window: Brave, `20, 0`.
  */
-function asLimits(text: string): { readonly limits: readonly Amount[] } | undefined {
+function asLimits(text: string): Pick<Said, "limits" | "otherUnit"> | undefined {
   if (UNLIMITED.test(text)) return { limits: [{ amount: 0, perMs: undefined }] };
   const limits = amountsOf(text);
-  return limits?.some(({ amount }) => amount > 0) === true ? { limits } : undefined;
+  const otherUnit = OTHER_UNIT.exec(text)?.[1];
+  return limits?.some(({ amount }) => amount > 0) === true ? { limits, otherUnit } : undefined;
 }
+
+/** `500;w=3600;u=cents;s=user` */
+const OTHER_UNIT = /;\s?u(?:nit)?=(?!requests?\b)([a-z]{1,20})\b/;
 
 /** There is no limit, whichever field says so, and whatever is left of it. */
 const UNLIMITED = /^(?:unlimited|infinity|inf|null|-1)$/i;

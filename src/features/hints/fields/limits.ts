@@ -81,13 +81,17 @@ export function scarcestOf(families: readonly LimitFamily[]): RemainingRequests 
   return first && others.reduce((a, b) => (isScarcer(b, a) ? b : a), first);
 }
 
-/** A quota that resets later is scarcer if both are spent; else the smaller part of a known limit is. */
+/**
+ * A quota that resets later is scarcer if both are spent; else the smaller part of a known limit is. Where these are equal,
+ * the order of the headers must not decide: one limit may be told twice, and only once with its reset.
+ */
 function isScarcer(a: RemainingRequests, b: RemainingRequests): boolean {
   if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
   if (a.requests === 0 || b.requests === 0) return a.requests === 0;
   if (a.limit === undefined && b.limit === undefined) return a.requests < b.requests;
   if (a.limit === undefined || b.limit === undefined) return a.limit !== undefined;
-  return a.requests / a.limit < b.requests / b.limit;
+  const more = a.requests / a.limit - b.requests / b.limit || a.requests - b.requests;
+  return more === 0 ? (a.resetMs ?? 0) > (b.resetMs ?? 0) : more < 0;
 }
 
 const ROUND_WINDOWS_MS: readonly number[] = [

@@ -80,7 +80,7 @@ export function policyKey(name: string): string {
 
 /** Some say what they count by the name alone: `"concurrent-requests";q=30`. */
 function unitInName(name: string): string {
-  return /concurren(?:t|cy)|parallel|simultaneous|tokens/.exec(name)?.[0] ?? "requests";
+  return /\b(?:concurren(?:t|cy)|parallel|simultaneous|tokens|bytes|credits)\b/.exec(name)?.[0] ?? "requests";
 }
 
 const UNTOLD = { remaining: undefined, resetMs: undefined, resource: undefined };

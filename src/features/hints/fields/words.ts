@@ -93,7 +93,8 @@ export const SCOPES: ReadonlySet<string> = wordSet(`
   user users app application client ip key api apikey account global team org organization organisation tenant
   project member method route path endpoint subscription service shop plan plans burst steady sustained long
   short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace
-  rapid bucket session throttle identity consumer customer caller device agent`);
+  rapid bucket session throttle identity consumer customer caller device agent default public private anonymous guest
+  rolling sliding fixed`);
 
 export const FILLERS: ReadonlySet<string> = wordSet(`
   x per this current at in after for of on to by the date epoch unix utc timestamp ts info http renewal`);

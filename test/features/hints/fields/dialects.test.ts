@@ -92,6 +92,17 @@ describe("the headers of real providers", () => {
     expect(malformed).toBe(0);
   });
 
+  test.each(CLEAR)("the order of its headers changes nothing that follows: %s", (_, sample) => {
+    const followsFrom = ({ families, pause, remaining }: AnswerHints): unknown => [
+      limitsOf(families),
+      pause,
+      remaining,
+    ];
+    const turned = { ...sample, headers: Object.fromEntries(Object.entries(sample.headers).toReversed()) };
+    for (const status of [200, 429])
+      expect(followsFrom(answerHintsIn(turned, status))).toEqual(followsFrom(answerHintsIn(sample, status)));
+  });
+
   test.each(CLEAR)("a good answer pauses only where no request is left: %s", (_, sample) => {
     const spent = meantRequests(sample).filter(({ remaining }) => remaining === 0);
     const longest = Math.max(0, ...spent.map(({ reset_in_s }) => reset_in_s ?? 0));
