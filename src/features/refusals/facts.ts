@@ -73,7 +73,9 @@ const CODE_NAMES = wordSet(`
 const CODE_NAMES_ALONE = wordSet("id name");
 /** Such a field repeats what was asked for, or says where to read more: it is no reason for a refusal. */
 const NO_REASON = /\b(?:field|param|parameter|path|url|uri|link|query|input)\b/;
-const TIME_NAMES = wordSet("retry reset resets wait estimated backoff cooldown cool until available next");
+const TIME_NAMES = wordSet(
+  "retry again reset resets wait estimated backoff cooldown cool until available next",
+);
 
 /** Names of these words may be shown: an unknown one could be anything, a key among them. */
 const SHOWN_NAMES: ReadonlySet<string> = new Set([

@@ -12,7 +12,7 @@ export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
 }
 
 const ABOUT_WAITING =
-  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bcool ?down\b|\b(?:blocked|banned|limited|locked|throttled) until\b|\bavailable (?:at|in|after)\b|\bnext (?:access|allowed|attempt|request)\b|\blimit next$/;
+  /\bretry (?:after|delay|in|at|time|wait|seconds|ms|not before)\b|\btry again (?:after|in|at)\b|\bwait(?: for| time| until)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|utc|timestamp|time stamp|delay)\b|^resets?$|\b(?:next|window) resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bcool ?down\b|\b(?:blocked|banned|limited|locked|throttled) until\b|\bavailable (?:at|in|after)\b|\bnext (?:access|allowed|attempt|request|available)\b|\blimit next$/;
 
 function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
@@ -22,9 +22,9 @@ function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
 
 /** A time is one to wait for only near one of these words, in the same sentence. */
 const ASKS =
-  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|another (?:request|call)|banned|blocked|suspended|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|can access|can submit)\b.{1,40} after:? $/;
+  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|cool ?down|(?:another|next) (?:request|call|attempt)|banned|blocked|suspended|back|maintenance)\b|\blimited (?:until|till)\b|\b(?:only|can access|can submit)\b.{1,40} after:? $/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait(?: time)?|another)(?::| about| approximately| approx\.?| around| another| at least| up to| the next)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
+  /\b(?:in|after|for|until|till|at|on(?= (?:\d{4}-|[a-z]{3}))|wait(?: time)?|cool ?down|another)(?:[:=]| about| approximately| approx\.?| around| another| at least| up to| the next)?[ -]?[~≈]?(?=\d|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
@@ -71,6 +71,8 @@ function dateAt(text: string): string | undefined {
 }
 
 function timeAt(text: string, clause: string, anchorMs: number): number | undefined {
+  // "at 12:00:30" is a time of day, in nobody knows which zone, and no wait of twelve hours.
+  if (/\b(?:at|until|till):? ?$/.test(clause) && /^\d\d?:/.test(text)) return undefined;
   const durationMs = durationAt(text)?.ms;
   if (durationMs !== undefined) return durationMs;
   const date = dateAt(text);
@@ -79,7 +81,7 @@ function timeAt(text: string, clause: string, anchorMs: number): number | undefi
   const number = /^(\d{1,13})(?:\.\d{1,9})?(?![\w:/,-])/.exec(text)?.[1];
   if (number === undefined) return undefined;
   if (Number(number) < 1e9)
-    return /\bretry ?(?:after|in):? ?$/.test(clause) ? Number(number) * 1000 : undefined;
+    return /\bretry ?(?:after|in)[:=]? ?$/.test(clause) ? Number(number) * 1000 : undefined;
   return ifAhead((Number(number) >= 1e11 ? Number(number) : Number(number) * 1000) - anchorMs);
 }
 
