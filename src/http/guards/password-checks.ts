@@ -73,6 +73,10 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     });
   }
 
+  isChecking(connection: PasswordQuestion["connection"]): boolean {
+    return this.#connections.has(connection);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     for (const waiting of this.#waiting.values()) this.#settle(waiting, "busy");

@@ -6,6 +6,8 @@ import type { ServerLimits } from "./limits.ts";
 
 type Connection = {
   readonly socket: Socket;
+  /** Its requests come from this one: with TLS, another one on top of it. */
+  client: Socket;
   unanswered: number;
   /** Requests that wait for the answer before theirs. */
   readonly waiting: (() => void)[];
@@ -14,6 +16,8 @@ type Connection = {
 type ConnectionLimits = Pick<ServerLimits, "maxPipelined"> & {
   /** Read for each connection. */
   readonly maxConnections: () => number;
+  /** Whether it waits for its password to be checked: that goes on without it, and is then known. */
+  readonly isChecking: (client: Socket) => boolean;
 };
 
 /** Limits the number of open connections, and closes all of them at shutdown. Node alone closes only idle ones. */
@@ -46,6 +50,7 @@ export class Connections {
       cutOff(connection.socket);
       return;
     }
+    connection.client = incoming.socket;
     connection.unanswered += 1;
     this.#requestsInFlight += 1;
     const begin = (): void => {
@@ -75,7 +80,7 @@ export class Connections {
 
   #accept(socket: Socket): void {
     const name = nameOf(socket);
-    const connection: Connection = { socket, unanswered: 0, waiting: [] };
+    const connection: Connection = { socket, client: socket, unanswered: 0, waiting: [] };
     this.#open.set(name, connection);
     socket.once("close", () => {
       this.#answered(connection, connection.waiting.splice(0).length);
@@ -85,16 +90,18 @@ export class Connections {
   }
 
   /**
-   * Closes the oldest connection that is not waiting for an answer: an honest client simply connects again. So clients
-   * that only hold connections open, silent or slow, keep nobody out.
+   * Closes the oldest connection whose password is not checked yet, or else that is not waiting for an answer: an honest
+   * client simply connects again. So clients that only hold connections open, silent, slow or guessing, keep nobody out.
    */
   #makeRoom(): void {
-    for (const [name, { socket, unanswered }] of this.#open) {
-      if (unanswered > 0) continue;
-      this.#open.delete(name);
-      cutOff(socket);
-      return;
-    }
+    const open = [...this.#open];
+    const [name, connection] =
+      open.find(([, { client }]) => this.#limits.isChecking(client)) ??
+      open.find(([, { unanswered }]) => unanswered === 0) ??
+      [];
+    if (name === undefined || connection === undefined) return;
+    this.#open.delete(name);
+    cutOff(connection.socket);
   }
 
   async #close(graceMs: number): Promise<void> {

@@ -7,6 +7,7 @@ import { createProbeRoutes, createRoutes, type RoutesDeps, type Routes } from ".
 import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, limitReading, serverOptions } from "./limits.ts";
 import type { RequestListener } from "node:http";
+import type { Socket } from "node:net";
 import type { WebTls } from "../../kernel/config/web-config.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { Connections } from "./connections.ts";
@@ -54,7 +55,8 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
   // loop that polls, so they also show that it runs. Closed last: they say that the program is stopping.
   const probeRoutes = createProbeRoutes(() => options.ready());
   const most = (): number => PROBE_CONNECTIONS;
-  const ofProbes = { ...common, tls: undefined, maxConnections: most, setBy: "web.probe_listen" };
+  const isChecking = (): boolean => false;
+  const ofProbes = { ...common, tls: undefined, maxConnections: most, isChecking, setBy: "web.probe_listen" };
   const probes = options.probes && (await serve(options.probes, probeRoutes, ofProbes));
   if (probes?.kind === "refused") return probes;
   stack.defer(() => probes?.what.close());
@@ -68,7 +70,13 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
   });
   const { tls } = web.config;
   const setBy = "--listen or web.listen";
-  const served = await serve(options, routes, { ...common, tls, maxConnections, setBy });
+  const served = await serve(options, routes, {
+    ...common,
+    tls,
+    maxConnections,
+    isChecking: (client) => passwordChecks.isChecking(client),
+    setBy,
+  });
   if (served.kind === "refused") return served;
   const { url, renew, close: closeConnections } = served.what;
   stack.defer(closeConnections);
@@ -92,6 +100,7 @@ type ServeOptions = Pick<StartOptions, "clock" | "onWarning"> & {
   readonly limits: ServerLimits;
   /** Read for each connection: fewer than the limit. */
   readonly maxConnections: () => number;
+  readonly isChecking: (client: Socket) => boolean;
   /** Where its address is set. */
   readonly setBy: string;
 };
@@ -102,12 +111,12 @@ type Serving = Pick<RunningServer, "url" | "close"> & Pick<NodeServer, "renew">;
 async function serve(
   address: Address,
   routes: Pick<Routes, "answer">,
-  { tls, limits, maxConnections, setBy, clock, onWarning }: ServeOptions,
+  { tls, limits, maxConnections, isChecking, setBy, clock, onWarning }: ServeOptions,
 ): Promise<Opened<Serving>> {
   const { server, renew } = createNodeServer(tls, serverOptions(limits));
   const { maxPipelined } = limits;
   const most = (): number => Math.min(limits.maxConnections, maxConnections());
-  const connections = new Connections(server, { maxConnections: most, maxPipelined }, clock);
+  const connections = new Connections(server, { maxConnections: most, maxPipelined, isChecking }, clock);
   const answer = answerRequests(routes, limitReading(limits, clock));
   const admit: RequestListener = (incoming, outgoing) => {
     connections.admit(incoming, outgoing, () => answer(incoming, outgoing));

@@ -308,6 +308,34 @@ describe("the number of connections", () => {
   });
 });
 
+test("guesses that wait for their passwords to be checked keep nobody out, and none that is known", async () => {
+  // As slow as a hash can be: none of them is checked while this test runs.
+  const users = new Map([["user", `$2b$31$${"a".repeat(53)}`]]);
+  const webConfig = {
+    read: () => Promise.resolve({ kind: "opened", what: { tls: undefined, headers: {}, users } } as const),
+    hasChanged: () => Promise.resolve(false),
+  };
+  const server = await start({ webConfig, limits: { maxConnections: 4 } });
+  const kept = await raw(server);
+  kept.send(aRequest("/-/healthy"));
+  await kept.until(/healthy\n/);
+  const guesses: RawClient[] = [];
+  for (const guess of ["one", "two", "three", "four", "five"]) {
+    const client = await raw(server);
+    const encoded = Buffer.from(`user:${guess}`).toString("base64");
+    client.send(aRequest("/metrics", [`Authorization: Basic ${encoded}`]));
+    guesses.push(client);
+    // A probe needs no password: once it is answered, the guess before it was read.
+    const probe = await raw(server);
+    probe.send(aRequest("/-/healthy", ["Connection: close"]));
+    expect(statusOf(await probe.ended)).toBe(200);
+  }
+  await Promise.all(guesses.slice(0, 2).map(({ ended }) => ended));
+  expect(kept.socket.destroyed).toBe(false);
+  kept.send(aRequest("/-/ready"));
+  expect(await kept.until(/ready\n$/)).toContain("200 OK");
+});
+
 describe("scrapes at once", () => {
   test("are bounded, and a reader that stopped reading still counts", async () => {
     const server = await start({ metrics: formats(() => [LARGE]), limits: { maxScrapes: 3 } });
