@@ -57,12 +57,14 @@ export class LifeClock implements Clock {
 
   after(delayMs: number, fire: () => void): Pending {
     let pending: Pending;
-    const dueMs = this.#awakeMs + Math.max(0, delayMs) / this.#rate + this.#lagMs();
+    // As a timer of the machine is rounded up: a moment that is lost in rounding would never pass.
+    const leastMs = delayMs > 0 ? Math.max(delayMs, ROUNDING_MS) : 0;
+    const dueMs = this.#awakeMs + leastMs / this.#rate + this.#lagMs();
     const turn = (): void => {
       if (this.#isDead) return;
       const waitMs = Math.max(this.#stalledUntilMs, this.#suspendedUntilMs) - this.#world.now();
       const restMs = dueMs - this.#awakeMs;
-      if (waitMs > 0 || restMs > ROUNDING_MS) pending = this.#world.after(Math.max(waitMs, restMs), turn);
+      if (waitMs > 0 || restMs > ROUNDING_MS / 2) pending = this.#world.after(Math.max(waitMs, restMs), turn);
       else fire();
     };
     pending = this.#world.after(dueMs - this.#awakeMs, turn);
