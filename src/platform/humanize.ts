@@ -27,11 +27,6 @@ export function humanLatency(ms: number): string {
   return `${Number((ms / 1000).toFixed(ms < 9_995 ? 2 : 1))} s`;
 }
 
-/** `1 poll`, `0 polls`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
 /** `1 200 345.5`: easier to read than the bare digits. Its spaces are thin, as a page has them. */
 export function inThousands(amount: number | string, space: string = "\u202f"): string {
   const [whole = "", decimals] = String(amount).split(".");

@@ -3,6 +3,7 @@
 import type { Upstream } from "../kernel/config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../kernel/time/duration.ts";
 import type { Finding } from "./part.ts";
+import { counted } from "../kernel/exchange/json-value.ts";
 import { listing } from "../kernel/text/listing.ts";
 import { formatPercentage } from "../kernel/text/percent.ts";
 import { slotsOf } from "../kernel/schedule/schedule.ts";
@@ -99,7 +100,7 @@ function whyNot(density: Density, asked: string): string {
     return `is polled too rarely for its ${longWindow} error-budget page (${asked}), which the rules leave out`;
   }
   const burning = failuresThatBurn(density, FAST_PAGE);
-  return `cannot be judged well: ${asked}: ${burning} ${burning === 1 ? "failure" : "failures"} in ${longWindow} would already page, so the rules wait for ${guard}`;
+  return `cannot be judged well: ${asked}: ${counted(burning, "failure")} in ${longWindow} would already page, so the rules wait for ${guard}`;
 }
 
 function whatWouldDo(density: Density): string {

@@ -12,7 +12,7 @@ import type { Health } from "../../kernel/poll/health.ts";
 import type { Left, Note } from "../../kernel/text/notes.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { DAY_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
-import { counted } from "../../platform/humanize.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
 import { Notifier, type NotifierView } from "./notifier.ts";
 import { type Delivery, deliveryOf } from "./receivers/answer.ts";
 import type { ReceiverRequest } from "./receivers/kind.ts";

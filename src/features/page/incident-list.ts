@@ -1,5 +1,6 @@
 import { html } from "hono/html";
-import { counted, humanDuration } from "../../platform/humanize.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
+import { humanDuration } from "../../platform/humanize.ts";
 import { list, moment, type Markup } from "../../http/markup/markup.ts";
 import { incidentId, incidentWords } from "./plot.ts";
 import type { Incident } from "../history/incidents.ts";

@@ -1,6 +1,7 @@
 import { html, raw } from "hono/html";
 import { OUTCOMES } from "../../kernel/exchange/reasons.ts";
-import { counted, humanLatency } from "../../platform/humanize.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
+import { humanLatency } from "../../platform/humanize.ts";
 import type { UpstreamFacts } from "../status/status.ts";
 import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
 import { STATE_WORDS, whyWords } from "../history/words.ts";

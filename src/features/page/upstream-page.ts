@@ -1,7 +1,8 @@
 import { html } from "hono/html";
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { reasonWords } from "../../kernel/exchange/reasons.ts";
-import { counted, humanLatency } from "../../platform/humanize.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
+import { humanLatency } from "../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import type { Columns } from "../history/timeline.ts";
 import type { Pieces } from "../../http/routes/pieces.ts";

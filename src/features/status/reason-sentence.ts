@@ -1,6 +1,7 @@
 import { SKIPS } from "../../kernel/exchange/outcome.ts";
 import { countOf, isTrouble, pollPhrase, recentTrouble, recentWindow } from "./recent-trouble.ts";
-import { counted, humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
+import { counted } from "../../kernel/exchange/json-value.ts";
+import { humanDuration, humanLatency, inThousands } from "../../platform/humanize.ts";
 import { POLLS_KEPT, type PollStatus, type SkipCount } from "../history/kept-poll.ts";
 import type { BudgetStatus, UpstreamFacts } from "./status.ts";
 import type { Incident } from "../history/incidents.ts";

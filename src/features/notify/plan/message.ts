@@ -1,7 +1,8 @@
 /** From what is due to what is said: the page's own sentences, as plain text. Each kind of receiver makes its own of it. */
 
 import type { Side, Verdict } from "../../../kernel/exchange/reasons.ts";
-import { counted, humanDuration } from "../../../platform/humanize.ts";
+import { counted } from "../../../kernel/exchange/json-value.ts";
+import { humanDuration } from "../../../platform/humanize.ts";
 import type { Status, UpstreamFacts } from "../../status/status.ts";
 import { diagnosisOf, verdictOnIncident } from "../../status/verdict.ts";
 import { SIDE_WERE, SIDE_WORDS, whyWords } from "../../history/words.ts";
