@@ -1,6 +1,6 @@
 import { opened } from "../../support/opened.ts";
 import { once } from "node:events";
-import { createServer, get } from "node:http";
+import { createServer, get, type Server } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
@@ -35,18 +35,7 @@ test("hundreds of readers of large answers leave turns of the event loop to othe
     () => {},
   );
   const server = createServer(answer);
-  onTestFinished(() => void server.close());
-  const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }, "--listen"));
-  const areRead = new AbortController();
-  const counting = (async () => {
-    while (!areRead.signal.aborted) {
-      await nextTurn();
-      inThisTurn = 0;
-    }
-  })();
-  const texts = await Promise.all(Array.from({ length: READERS }, () => textOf(`http://127.0.0.1:${port}/`)));
-  areRead.abort();
-  await counting;
+  const texts = await readByAll(server, () => (inThisTurn = 0));
   expect(new Set(texts)).toEqual(new Set(["part".repeat(PARTS)]));
   // A turn may last 5 ms, and two may come between two looks of this test.
   expect(most).toBeLessThanOrEqual(12);
@@ -71,21 +60,27 @@ test("hundreds of requests of which each takes long leave turns of the event loo
     // All at once, as those that one turn of the event loop reads.
     if (asked.push(request) === READERS) for (const each of asked) answer(...each);
   });
+  const texts = await readByAll(server, () => (inThisTurn = 0));
+  expect(new Set(texts)).toEqual(new Set(["answer"]));
+  expect(most).toBeLessThanOrEqual(12);
+});
+
+/** What each reader of this server gets. */
+async function readByAll(server: Server, onTurn: () => void): Promise<readonly string[]> {
   onTestFinished(() => void server.close());
   const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }, "--listen"));
   const areRead = new AbortController();
   const counting = (async () => {
     while (!areRead.signal.aborted) {
       await nextTurn();
-      inThisTurn = 0;
+      onTurn();
     }
   })();
   const texts = await Promise.all(Array.from({ length: READERS }, () => textOf(`http://127.0.0.1:${port}/`)));
   areRead.abort();
   await counting;
-  expect(new Set(texts)).toEqual(new Set(["answer"]));
-  expect(most).toBeLessThanOrEqual(12);
-});
+  return texts;
+}
 
 async function textOf(url: string): Promise<string> {
   const asked = get(url, { agent: false });
