@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { eachTurnDuring } from "../support/each-turn.ts";
 import type { Script } from "../support/raw-upstream.ts";
 import { bodyText, brokenOf, pollOnce, startUpstream } from "./polling.ts";
 
@@ -102,16 +102,10 @@ test("a body in tens of thousands of pieces is read in turns: other work runs me
     connection.write(`${head}${pieces}0\r\n\r\n`);
   });
   let turns = 0;
-  const ended = new AbortController();
-  const count = async (): Promise<void> => {
-    while (!ended.signal.aborted) {
-      await nextTurn();
-      turns += 1;
-    }
-  };
-  void count();
-  const body = bodyText(await pollOnce(upstream));
-  ended.abort();
-  expect(body).toBe(text);
+  const polled = await eachTurnDuring(
+    () => pollOnce(upstream),
+    () => (turns += 1),
+  );
+  expect(bodyText(polled)).toBe(text);
   expect(turns).toBeGreaterThan(12);
 });

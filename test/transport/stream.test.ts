@@ -12,6 +12,7 @@ import type { Observation } from "../../src/kernel/exchange/exchange.ts";
 import type { Stream } from "../../src/features/streams/stream.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import { judge } from "../../src/kernel/polling/poll-once.ts";
+import { eachTurnDuring } from "../support/each-turn.ts";
 import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { answer, type RawConnection, type RawUpstream } from "../support/raw-upstream.ts";
 import { pollOnce, startProbe, startUpstream } from "./polling.ts";
@@ -265,16 +266,10 @@ test("a comment of a megabyte is passed over; an event of a megabyte, and a stre
 test("a megabyte of stream is read in turns: other work runs meanwhile", async () => {
   const upstream = await streaming(["\n".repeat(1024 * 1024 - 100), token("a"), DONE]);
   let turns = 0;
-  const ended = new AbortController();
-  const count = async (): Promise<void> => {
-    while (!ended.signal.aborted) {
-      await nextTurn();
-      turns += 1;
-    }
-  };
-  void count();
-  const polled = await poll(upstream);
-  ended.abort();
+  const polled = await eachTurnDuring(
+    () => poll(upstream),
+    () => (turns += 1),
+  );
   expect(told(polled)[0]).toBe("ok");
   expect(turns).toBeGreaterThan(8);
 });

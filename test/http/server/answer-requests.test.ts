@@ -1,10 +1,10 @@
 import { opened } from "../../support/opened.ts";
 import { once } from "node:events";
 import { createServer, get, type Server } from "node:http";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { listen } from "../../../src/http/server/node-server.ts";
+import { eachTurnDuring } from "../../support/each-turn.ts";
 import { stopTime } from "../../support/virtual/stopped-time.ts";
 
 const READERS = 40;
@@ -69,17 +69,8 @@ test("hundreds of requests of which each takes long leave turns of the event loo
 async function readByAll(server: Server, onTurn: () => void): Promise<readonly string[]> {
   onTestFinished(() => void server.close());
   const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }, "--listen"));
-  const areRead = new AbortController();
-  const counting = (async () => {
-    while (!areRead.signal.aborted) {
-      await nextTurn();
-      onTurn();
-    }
-  })();
-  const texts = await Promise.all(Array.from({ length: READERS }, () => textOf(`http://127.0.0.1:${port}/`)));
-  areRead.abort();
-  await counting;
-  return texts;
+  const read = (): Promise<string> => textOf(`http://127.0.0.1:${port}/`);
+  return await eachTurnDuring(() => Promise.all(Array.from({ length: READERS }, read)), onTurn);
 }
 
 async function textOf(url: string): Promise<string> {
