@@ -42,7 +42,7 @@ export const scheduleKeys: ScheduleKeys = {
   every: noted(period, { isNeeded: true })
     .optional()
     .describe(
-      "The period: whole seconds, from 1s to 1d. Its slots are reckoned from 1970, and its phase comes from the name, so that they stay where they are over restarts. A new upstream is polled once before its first slot, unless its method is not safe or a poll costs money.",
+      "The period: whole seconds, from 1s to 1d. Its slots are reckoned from 1970, and its phase comes from the name, so that they stay where they are over restarts. At each start, and when it is new, an upstream is polled once before its first slot, unless its method is not safe or a poll costs money.",
     ),
   cron: noted(checked(cronFault, CRON_PHRASE, CRON_PATTERN), { isNeeded: true })
     .optional()

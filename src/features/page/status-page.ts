@@ -59,7 +59,7 @@ export function* renderStatusPage(status: Status, view: View, blocks: readonly B
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Missed their objective in the last hour", missing, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)}
-    ${yield* upstreamList("Not polled yet", undue, axis, status)}
+    ${yield* upstreamList("No slot was due yet", undue, axis, status)}
     ${section("Budgets", yield* budgetList(status, blocks))}
     ${section("Incidents", yield* lastIncidents(status))}`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);

@@ -109,7 +109,7 @@ const TRIGGERS: Readonly<Record<PollStatus["origin"], string>> = {
   schedule: "schedule",
   confirm: "confirmation",
   again: "still down?",
-  first: "new upstream",
+  first: "first look",
 };
 
 /** The strip in words, the newest first. */

@@ -24,7 +24,7 @@ export const HOW = {
   offline: "Polls that failed while no upstream could be reached: our own network was down.",
   otherOurs: "Polls that ended while Pacewatch was suspended, had no memory for the answer, or had a bug.",
   unwatched:
-    "Length of the period - watched: Pacewatch did not run, or had no right to poll. It counts neither for nor against the provider.",
+    "Length of the period - watched: Pacewatch did not run, no poll was due or could be sent, or the polls are among those left out above. It counts neither for nor against the provider.",
   meanMs:
     "Of the ok polls: the sum of their durations / their number, from before the connection to the last byte.",
   slowestMs: "The longest of the ok polls.",

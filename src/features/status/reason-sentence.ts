@@ -56,7 +56,8 @@ function longTrouble(
   incident: Incident | undefined,
   nowMs: number,
 ): string {
-  if (incident === undefined || incident.polls <= lastPolls.length || !lastPolls.every(isTrouble)) return "";
+  const told = lastPolls.length || 1;
+  if (incident === undefined || incident.polls <= told || !lastPolls.every(isTrouble)) return "";
   const forMs = Math.max(0, nowMs - incident.startedAtMs);
   return `None of ${inThousands(incident.polls)} polls in ${humanDuration(forMs)} was ok. `;
 }
@@ -107,7 +108,7 @@ function unknownSentence(
   if (counts.inFlight > 0) return "The first poll has no outcome yet.";
   return counts.waiting > 0
     ? "The first poll is waiting for its budget."
-    : "Not polled yet: no slot was due since the start.";
+    : "No slot was due since the start.";
 }
 
 /** The most frequent first. */

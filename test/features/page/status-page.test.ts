@@ -181,7 +181,9 @@ describe("the status page", () => {
     });
     const page = await pageOf(sampleStatus({ upstreams: [upstream] }));
     const text = textOf(page);
-    expect(text).toMatch(/Not polled yet.* Last poll none yet Latency none yet.* Next slot not scheduled/);
+    expect(text).toMatch(
+      /No slot was due since the start\..* Last poll none yet Latency none yet.* Next slot not scheduled/,
+    );
     expect(page).toMatch(/aria-label="ai-router, [^"]*no polls"/);
     expect(text).toMatch(/not advertised.* None on record.* since 1970-01-01 00:00:01 UTC/);
     expect(page).not.toMatch(/undefined|NaN|Infinity|\[object/);
@@ -219,7 +221,7 @@ describe("the status page", () => {
       lastPolls: [],
     });
     const text = await textOfPage({ upstreams: [undue, late, sampleUpstreamStatus({ name: "well" })] });
-    expect(text).toMatch(/Needs attention late .*Healthy well .*Not polled yet office Unknown/);
+    expect(text).toMatch(/Needs attention late .*Healthy well .*No slot was due yet office Unknown/);
     const spent = await textOfPage({ upstreams: [{ ...undue, creditEndsAtMs: 0 }] });
     expect(spent).toMatch(/Needs attention office Unknown/);
   });

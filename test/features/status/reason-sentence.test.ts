@@ -41,6 +41,11 @@ test("of an incident with more polls than are kept, it tells their number and si
   expect(reasonSentence(upstream, [], NOW_MS, incident)).toBe(
     "None of 145 polls in 40 s was ok. The last 60 polls timed out after 10 s, waiting for the answer.",
   );
+  // The leader before saw the only one.
+  const only = sampleUpstreamStatus({ ...state("throttled"), lastPolls: [] });
+  expect(reasonSentence(only, [], NOW_MS, { ...incident, state: "throttled", polls: 1 })).toBe(
+    "The polls that showed this are no longer kept.",
+  );
 });
 
 test("of more polls than are kept that were ok, or slow, it tells since when", () => {
@@ -110,7 +115,7 @@ test("a pause of the budget or of the upstream alone is told with its end, the l
 const NEVER = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
 
 test.each([
-  ["nothing happened", { counts: NEVER }, "Not polled yet: no slot was due since the start."],
+  ["nothing happened", { counts: NEVER }, "No slot was due since the start."],
   ["the first poll waits", { counts: { ...NEVER, waiting: 1 } }, "The first poll is waiting for its budget."],
   [
     "the first poll runs",
