@@ -79,7 +79,7 @@ upstreams:
 
 test("an upstream that answers is shown with its phases, and the exit code is 0", async () => {
   const { code, out, err } = await probing({});
-  expect(out).toMatch(/^email {2}ok {2}status 200 {2}in [\d.]+ m?s\n/);
+  expect(out).toMatch(/^email {2}ok(?:, slow)? {2}status 200 {2}in [\d.]+ m?s\n/);
   expect(out).toMatch(/ {2}wait +[\d.]+ m?s +[█▏▎▍▌▋▊▉]/);
   expect(err).toBe("");
   expect(code).toBe(0);

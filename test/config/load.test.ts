@@ -277,7 +277,7 @@ describe("variables", () => {
   test("cannot bring structure with them", async () => {
     const evil = 'x"\n    auth: { none: true }\n# ';
     expect(await refusals(withUpstream("labels: { team: '${TEAM}' }"), { TEAM: evil })).toEqual([
-      '11:21: "upstreams[0].labels.team" must be a text of at most 128 characters (quote numbers) without control characters, received a string of 30 characters',
+      '11:21: "upstreams[0].labels.team" must be a text of at most 128 characters (quote numbers) without control characters, received a string of 30 characters (with white space around it)',
     ]);
   });
 
@@ -316,10 +316,21 @@ describe("a config that is read for its names and schedules alone", () => {
     const { config } = await loaded(text, {}, "structure");
     expect(config.upstreams[0]).toMatchObject({
       name: "api",
-      headers: {},
+      headers: { "X-Team": "unset" },
       schedule: { source: "every 15s" },
     });
     expect(await refusals(text)).toHaveLength(4);
+  });
+
+  test("has no key in it all the same, beside a variable that is not set", async () => {
+    const must =
+      "must not contain a key: a key is never written in the config, use a variable such as ${NAME}, or auth";
+    const path = withUpstream("path: /v1/${UNSET}/${TOKEN:-test-key-0123}");
+    expect(await refusals(path, {}, "structure")).toEqual([`11:11: "upstreams[0].path" ${must}`]);
+    const body = withUpstream("method: POST", "body: { json: { to: '${UNSET} ${TOKEN:-test-key-0123}' } }");
+    expect(await refusals(body, {}, "structure")).toEqual([`12:25: "upstreams[0].body.json.to" ${must}`]);
+    const header = await refusals(withUpstream("headers: { X-Api-Key: '${UNSET}' }"), {}, "structure");
+    expect(header).toEqual([expect.stringContaining('"upstreams[0].headers" must not contain a key')]);
   });
 
   test("must have what rules are made of", async () => {
@@ -656,6 +667,16 @@ describe("what is allowed and probably not meant is told with its place", () => 
       '10:11: upstream "api" is polled too rarely for its 1h error-budget page (99.5% at cron 0 0 13 * 5), which the rules leave out; poll at least every 2m',
       '11:34: upstream "api" trusts any certificate, so anybody in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
+    ]);
+  });
+
+  test("a key that is sent with more than the key", async () => {
+    const auth = "auth: { bearer: { env: TEST_KEY } }";
+    expect(await warned(withUpstream(auth), { TEST_KEY: '"test-key-1"' })).toEqual([
+      '10:21: "upstreams[0].auth.bearer" holds a key with quotes around it, which are sent too',
+    ]);
+    expect(await warned(withUpstream(auth), { TEST_KEY: "Bearer test-key-1" })).toEqual([
+      '10:21: "upstreams[0].auth.bearer" holds a key that begins with "Bearer", which is sent before it anyway',
     ]);
   });
 

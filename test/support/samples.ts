@@ -252,6 +252,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> & Fields = 
   return {
     name: "ai-router",
     url: "https://ai.example/v1/resources",
+    method: "GET",
     budgets: ["ai-router"],
     labels: { team: "growth" },
     schedule: { source: "every 15s", longestGapMs: 15_000 },

@@ -3,7 +3,7 @@ import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } 
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { type NameOf, nameOfPath, probablyMeant, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
-import { inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
+import { hasKey, inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
 /**
@@ -24,7 +24,9 @@ export function faultsOf(
     if (lacks.some((key) => meant.has(nameOfPath(key)))) return [];
     const nearest = nearestTo(tree, path);
     const isScalar = nearest.kind === "scalar";
-    if (nearest.kind === "void" || (isScalar && nearest.standsFor !== undefined)) return [];
+    // What stands in a value's place is never wrong, but its key may be, or a secret beside the variable.
+    const isExample = isScalar && nearest.standsFor !== undefined && !atKey && exposesKey !== true;
+    if (nearest.kind === "void" || isExample) return [];
     const isMissing = treeAt(tree, path) === undefined;
     const isEmpty = isScalar && nearest.value === null;
     const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
@@ -108,7 +110,10 @@ function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): rea
   if (issue.code === "unrecognized_keys") {
     const at = path.reduce<Schema | undefined>(inside, schema);
     const gone = { ...GONE, ...(at && knownOf(at).notes.gone) };
-    return issue.keys.map((key) => unknownKey(key, path, issue.message, isSecret, gone[key]));
+    const allowed = issue.message.split(", ");
+    return issue.keys.map((key) =>
+      unknownKey(key, path, allowed, isSecret, gone[key] ?? placeOf(key, path, allowed, schema)),
+    );
   }
   if (issue.code === "invalid_key") {
     const key = shownKey(String(path.at(-1) ?? ""), isSecret);
@@ -133,17 +138,31 @@ const GONE: Readonly<Record<string, string>> = {
   also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first; ",
 };
 
+/** The only section around this one, or in it, that has this key: it may be indented wrongly. */
+function placeOf(key: string, path: Path, allowed: readonly string[], schema: Schema): Path | undefined {
+  const around = path.slice(1).map((_, index) => path.slice(0, index + 1));
+  const [place, another] = [...around, ...allowed.map((name) => [...path, name])].filter((each) =>
+    hasKey(each.reduce<Schema | undefined>(inside, schema), key),
+  );
+  return another === undefined ? place : undefined;
+}
+
 function unknownKey(
   key: string,
   path: Path,
-  allowed: string,
+  allowed: readonly string[],
   isSecret: boolean,
-  instead: string | undefined,
+  instead: string | Path | undefined,
 ): Complaint {
-  const meant = instead === undefined ? probablyMeant(key, allowed.split(", ")) : undefined;
-  const hint = meant === undefined ? `${instead ?? ""}allowed are ${allowed}` : `did you mean "${meant}"?`;
+  const meant = instead === undefined ? probablyMeant(key, allowed) : undefined;
   const complaint = complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
+    const hint =
+      typeof instead === "object"
+        ? `it is a key of "${nameOf(instead)}"`
+        : meant === undefined
+          ? `${instead ?? ""}allowed are ${allowed.join(", ")}`
+          : `did you mean "${meant}"?`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}`;
   });
   return meant === undefined ? complaint : { ...complaint, meant: [...path, meant] };

@@ -12,7 +12,7 @@ import { fileProblem, readRegularFile } from "../../platform/regular-file.ts";
 import { openSecret } from "../../platform/secret.ts";
 import { complain, complainOfValue, type Complaint } from "../read/fault.ts";
 import type { Path } from "../read/tree.ts";
-import { shownFile } from "../read/wording.ts";
+import { IN_QUOTES, shownFile } from "../read/wording.ts";
 import type { ConfigSchema } from "../schema/schema.ts";
 import type { SoundConfig } from "./validate.ts";
 
@@ -72,6 +72,7 @@ export async function openFilesAndKeys(
 ): Promise<Opened> {
   const keys = new Map<string, string>();
   const secrets = new Set<string>();
+  const oddities: Complaint[] = [];
   const openKey = async ({
     path,
     source,
@@ -84,6 +85,8 @@ export async function openFilesAndKeys(
     }
     const secret = await opening.what();
     secrets.add(secret);
+    const odd = oddityOf(secret, path.at(-1) === "bearer");
+    if (odd !== undefined) oddities.push(complainOfValue(path, `holds a key ${odd}`));
     if (isUrl && !isHttpUrl(secret)) return [complainOfValue(path, "must hold an http:// or https:// URL")];
     const index = path[0] === "upstreams" ? Number(path[1]) : -1;
     const name = upstreams.get(index)?.name;
@@ -107,7 +110,15 @@ export async function openFilesAndKeys(
     ...files.filter(({ path }) => path.at(-1) === "key_file"),
   ];
   const warnings = await Promise.all(keyFiles.map(warningOfKeyFile));
-  return { complaints: complaints.flat(), warnings: warnings.flat(), keys, secrets };
+  return { complaints: complaints.flat(), warnings: [...oddities, ...warnings.flat()], keys, secrets };
+}
+
+/** Whoever answers says only that the key is wrong. */
+function oddityOf(key: string, isBearer: boolean): string | undefined {
+  if (IN_QUOTES.test(key)) return "with quotes around it, which are sent too";
+  return isBearer && /^Bearer /i.test(key)
+    ? 'that begins with "Bearer", which is sent before it anyway'
+    : undefined;
 }
 
 async function warningOfKeyFile({

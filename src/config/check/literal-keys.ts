@@ -29,7 +29,7 @@ export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Comp
     return [...tree.entries].flatMap(([key, value]) => literalKeysIn(value, [...path, key]));
   }
   if (tree?.kind !== "scalar" || typeof tree.value !== "string") return [];
-  const { value, interpolated, written = value } = tree;
+  const { value, interpolated, standsFor = value, written = standsFor } = tree;
   const field = String(path.at(-1));
   const literals = interpolated ? defaultsIn(written) : [{ name: field, fallback: value }];
   const isKey = literals.some(
@@ -39,7 +39,7 @@ export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Comp
         (looksLikeSecretParameter(name) && !NUMBER.test(fallback) && !WORD.test(fallback)) ||
         [written, fallback].some((text) => looksLikeSecretHeader("", text))),
   );
-  return isKey ? [complainOfValue(path, USE_A_VARIABLE)] : [];
+  return isKey ? [{ ...complainOfValue(path, USE_A_VARIABLE), exposesKey: true }] : [];
 }
 
 /** By the keys that the config itself names, which must be in no body. */

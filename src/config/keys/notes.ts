@@ -95,6 +95,13 @@ export function inside(schema: Schema | undefined, step: Step): Schema | undefin
   return core instanceof z.ZodObject && Object.hasOwn(core.shape, step) ? core.shape[step] : undefined;
 }
 
+/** Not by a name that the config chooses. */
+export function hasKey(schema: Schema | undefined, key: string): boolean {
+  const core = schema && knownOf(schema).core;
+  if (core instanceof z.ZodUnion) return core.options.some((option: Schema) => hasKey(option, key));
+  return core instanceof z.ZodObject && Object.hasOwn(core.shape, key);
+}
+
 /** A schema with alternatives has one for lists, and one for all else. */
 function alternativeFor(value: unknown, schema: Schema): Schema {
   const { core } = knownOf(schema);

@@ -9,7 +9,7 @@ export const NEVER_LITERAL = "a key is never written in the config";
 type SourceKeys = Readonly<Record<keyof SecretSource, z.ZodOptional<z.ZodType<string, string>>>>;
 
 function sourceKeys(what: string, read: string): SourceKeys {
-  const variable = matching(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "the name of an environment variable");
+  const variable = matching(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "the bare name of a variable, such as API_KEY");
   return {
     env: noted(variable, { example: "UNSET" })
       .optional()

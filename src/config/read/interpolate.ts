@@ -11,7 +11,7 @@ const NAME = /(?:each\.)?[A-Za-z_][A-Za-z0-9_]*/y;
 /** The upstreams of one template differ in this. It is no variable, and is filled in when these are made. */
 export const EACH: RegExp = /(?<!\$)\$\{each\.([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** `${VAR}`, and `${VAR:-default}` for one that is unset or empty; `$${` is a literal `${`. */
+/** `${VAR}`, and `${VAR:-default}` for one that is unset or empty, without a variable in it; `$${` is a literal `${`. */
 export function interpolate(text: string, environment: Environment): Interpolation {
   const unset = new Set<string>();
   const values: string[] = [];
@@ -23,7 +23,8 @@ export function interpolate(text: string, environment: Environment): Interpolati
       continue;
     }
     const reference = referenceAt(text, at + 2);
-    if (reference === undefined) return { kind: "malformed" };
+    const isNested = reference?.fallback?.includes("${") === true;
+    if (reference === undefined || isNested) return { kind: "malformed" };
     const { name, fallback, end } = reference;
     if (name.startsWith("each.")) {
       if (fallback !== undefined) return { kind: "malformed" };

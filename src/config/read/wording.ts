@@ -39,7 +39,9 @@ export function received(tree: Tree | undefined, isSecret: boolean): string {
 function receivedScalar(value: unknown, hidden: boolean): string {
   if (value === null || value === undefined) return "nothing";
   if (typeof value === "string") {
-    const hint = /^\$\w+$/.test(value) ? " (a variable is written ${NAME})" : "";
+    if (hidden && value !== value.trim()) return `${sizeOf(value)} (with white space around it)`;
+    if (hidden && IN_QUOTES.test(value)) return `${sizeOf(value)} (with quotes around it)`;
+    const hint = /^\$\w+$/.test(value) ? " (the value of a variable is written ${NAME})" : "";
     return (hidden ? sizeOf(value) : shownText(value)) + hint;
   }
   const isShown = !hidden && (typeof value === "number" || typeof value === "boolean");
@@ -51,6 +53,9 @@ export function shownKey(key: string, isSecret: boolean): string {
   const isHidden = !isShowable(key) || (isSecret && !/^[a-z_]{1,20}$/.test(key));
   return isHidden ? `of ${key.length} characters` : JSON.stringify(key);
 }
+
+/** Some files of variables keep the quotes around a value, as in docker run --env-file. */
+export const IN_QUOTES: RegExp = /^(["']).*\1$/s;
 
 function shownText(value: string): string {
   return isShowable(value) ? JSON.stringify(value) : sizeOf(value);
@@ -77,8 +82,8 @@ const MEANT: ReadonlyMap<string, readonly string[]> = new Map(
   max_requests requests; rps rate; schedule cron; timezone time_zone; tz time_zone; url base_url; uri base_url;
   endpoint base_url; host base_url; target base_url; scheme base_url; metrics_path path; api_key auth header;
   token auth bearer; bearer_token auth; key auth header; password auth basic; basic_auth auth; type kind; tags labels;
-  status_code status; conditions expect; contains body; limit rate requests; rate_limit budget rate; slo objective;
-  retries confirm; failure_threshold confirm; verb method; matrix each; for_each each; alerts notify; alerting notify;
+  group labels; status_code status; conditions expect; contains body; limit rate requests; rate_limit budget rate;
+  slo objective; retries confirm; failure_threshold confirm; verb method; matrix each; for_each each; alerts notify; alerting notify;
   receivers notify; targets upstreams; endpoints upstreams; services upstreams; scrape_configs upstreams; jobs
   upstreams; global defaults; port listen`
     .split(";")

@@ -96,6 +96,10 @@ function syntaxFault(
   if (hasVariables && text.slice(offset - 1, offset + 2).includes("${")) {
     return { offset, message: 'a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }' };
   }
+  const lineFrom = text.lastIndexOf("\n", offset - 1) + 1;
+  const before = OTHER_SPACE.exec(text.slice(lineFrom))?.[0];
+  if (before !== undefined)
+    return { offset: lineFrom + before.length, message: "this is not an ordinary space: type it again" };
   const opening = first.code === "MISSING_CHAR" ? openQuoteBefore(offset, text, document) : undefined;
   if (opening !== undefined) return { offset: opening, message: "this quote is not closed" };
   // The parser tells of the second one: the first began an alias.
@@ -116,6 +120,8 @@ function openQuoteBefore(end: number, text: string, document: Document): number 
   return opening;
 }
 
+/** Finds what is before it in a line, without quotes and comments. YAML takes those of a copied text for letters. */
+const OTHER_SPACE = /^[^"'#\n]*?(?=[\u00a0\u2000-\u200b\u202f\u3000\ufeff])/;
 const NESTED_TOO_DEEPLY = "the file is nested too deeply";
 const NO_TAGS = "tags (!) are not used here";
 
@@ -209,8 +215,7 @@ class Walk {
     const result = interpolate(value, variables.environment);
     if (result.kind === "text")
       return { ...plain, value: result.text, interpolated: result.values.length > 0, written: value };
-    if (result.kind === "malformed")
-      return this.#refuse(at.offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
+    if (result.kind === "malformed") return this.#refuse(at.offset, MALFORMED_VARIABLE);
     const { isNeeded, example } = variables.notesAt(path);
     const mustBeSet = variables.mustBeSet || isNeeded === true;
     const fault = this.#faultAt(at.offset, unsetSentence(result.variables));
@@ -233,16 +238,18 @@ class Walk {
 
   #readMap(pairs: readonly Readonly<Record<"key" | "value", unknown>>[], at: Place, path: Path): Tree {
     const entries = new Map<string, Tree>();
-    const seen = new Set<string>();
+    const seen = new Map<string, number>();
     const merged: Tree[] = [];
     for (const { key, value } of pairs) {
       const keyAt = offsetOf(key) ?? at.offset;
       const name = isScalar(key) && key.tag === undefined ? String(key.value) : undefined;
       if (name === undefined) this.#refuse(keyAt, "a key must be a plain name");
       else if (name === "__proto__") this.#refuse(keyAt, 'a key must not be "__proto__"');
-      else if (seen.has(name)) this.#refuse(keyAt, `duplicate key ${shownKey(name, true)}`);
-      else {
-        seen.add(name);
+      else if (seen.has(name)) {
+        const { line } = this.#faultAt(seen.get(name) ?? keyAt, "");
+        this.#refuse(keyAt, `duplicate key ${shownKey(name, true)}: it is in line ${line} already`);
+      } else {
+        seen.set(name, keyAt);
         if (name === "<<") {
           merged.push(...this.#readMerge(value, keyAt, path));
           continue;
@@ -255,7 +262,7 @@ class Walk {
     // The mapping's own keys win, then the merged ones in their order; each value keeps its own place.
     for (const [name, child] of merged.flatMap((tree) => entriesOf(tree))) {
       if (!seen.has(name)) entries.set(name, child);
-      seen.add(name);
+      seen.set(name, at.offset);
     }
     return { kind: "map", entries, ...at };
   }
@@ -271,6 +278,8 @@ class Walk {
   }
 }
 
+const MALFORMED_VARIABLE =
+  'a "${" must be ${NAME} or ${NAME:-default} without another one in its default, or $${ for itself';
 const TOO_LARGE = `the file must have at most ${MAX_VALUES} values, aliases (*) counted in full`;
 const NO_MAPPING_TO_MERGE = "a merge key (<<) must have a mapping, such as *ALIAS, or a list of them";
 

@@ -132,7 +132,7 @@ const confirmSchema: z.ZodType<Confirmation> = decoded(
 
 function proxyFault(proxy: Proxy): string | undefined {
   const fault = proxy === "env" || proxy === "none" ? undefined : urlFault(proxy);
-  return fault === undefined ? undefined : `env, none or ${fault}`;
+  return fault && `env, none or ${fault.replace(/see auth$/, "write env and set HTTPS_PROXY")}`;
 }
 
 const proxy = checked(proxyFault, "env, none or a URL", PROXY_PATTERN);
@@ -153,7 +153,10 @@ const ownKeys = (sections: readonly Section[]) => ({
   headers: noted(
     z.record(
       matching(HEADER_NAME_PATTERN, "a header's name"),
-      matching(HEADER_VALUE_PATTERN, "printable ASCII text of at most 2048 characters (quote numbers)"),
+      noted(
+        matching(HEADER_VALUE_PATTERN, "printable ASCII text of at most 2048 characters (quote numbers)"),
+        { example: "unset" },
+      ),
       { error: "a mapping of header names to values" },
     ),
     { isSecret: true, isMerged: true },

@@ -73,7 +73,7 @@ export function* renderUpstreamPage(
       </header>
       ${reasonLine(upstream, status)} ${missedLine(upstream)}
       ${blocks.map((block) => block.upstream?.(upstream, nowMs))}
-      <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
+      <p class="of"><code>${upstream.method} ${upstream.url}</code>${labels}${links}</p>
       <div class="plots">${rangeLinks(name, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}

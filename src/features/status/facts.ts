@@ -118,6 +118,7 @@ export function factsOf(polled: Polled, all: readonly Facts[], running: Running)
   const shown = shownOf(polled, all, running);
   return {
     ...summaryOf(polled, all, running, shown),
+    method: upstream.method ?? "GET",
     budgets: upstream.budgets,
     labels: upstream.labels,
     ...(links && { links }),

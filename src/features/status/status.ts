@@ -62,6 +62,7 @@ export type UpstreamSummary = {
 
 /** Features add their facts to these, under names of their own. */
 export type UpstreamFacts = UpstreamSummary & {
+  readonly method: string;
   readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   /** Of the config; absent where it has none. */

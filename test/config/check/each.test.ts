@@ -131,7 +131,9 @@ test.each<[string, readonly string[], readonly string[]]>([
   [
     "a default for it",
     ['name: "m-${each.m:-a}"', "each: { m: [a] }"],
-    ['8:11: a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself'],
+    [
+      '8:11: a "${" must be ${NAME} or ${NAME:-default} without another one in its default, or $${ for itself',
+    ],
   ],
   [
     "more than are allowed",

@@ -5,7 +5,12 @@ import { load } from "../../../src/app/features/sections.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../fixtures/config");
 const SECRET = "test-key-that-must-not-be-shown";
-const environment = { TEST_KEY: SECRET, BIG_PORT: "70000" };
+const environment = {
+  TEST_KEY: SECRET,
+  BIG_PORT: "70000",
+  QUOTED_URL: '"https://api.example.test"',
+  SPACED_URL: "https://api.example.test\n",
+};
 
 /** Each of the files there, and every sentence that is said about it: line, column, message. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
@@ -120,7 +125,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:3: "defaults" must have every or cron, received both',
     '8:12: "defaults.timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
     '9:13: "defaults.base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
-    '10:26: "defaults.auth.bearer.env" must be the name of an environment variable, received a string of 31 characters',
+    '10:26: "defaults.auth.bearer.env" must be the bare name of a variable, such as API_KEY, received a string of 31 characters',
     '11:14: "defaults.headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
     '12:10: "defaults.proxy" must be env, none or an http:// or https:// URL with a host, received a string of 31 characters',
     '13:13: "defaults.labels.upstream" is a label that metrics, scrapes or alerts set themselves: choose another name',
@@ -148,7 +153,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:9: budget "api" does not fit: its upstreams may ask for 14 requests in 1m (a: 6 × (1 + 1 to confirm), b: 1 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 2m, or raise share to 84%',
     '5:9: budget "api" does not fit: its upstreams may ask for 840 requests in 1h (a: 360 × (1 + 1 to confirm), b: 60 × (1 + 1 to confirm)), its cap is 200 (20% of 1000): poll every 2m, or raise share to 84%',
   ],
-  "duplicate-key": ['4:1: duplicate key "log"'],
+  "duplicate-key": ['4:1: duplicate key "log": it is in line 2 already'],
   "duplicate-name": ['4:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duplicate-name-and-full": ['5:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duration-without-unit": [
@@ -160,7 +165,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:29: "upstreams[0].expect.status[1]" must be a whole number from 200 to 599 but 402 and 429, which are never ok, or a class such as 2xx, received "204"',
   ],
   "variable-without-braces": [
-    '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 9 characters (a variable is written ${NAME})',
+    '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 9 characters (the value of a variable is written ${NAME})',
   ],
   "every-and-cron": ['8:5: "upstreams[0]" must have every or cron, received both'],
   "expected-throttle": [
@@ -208,7 +213,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "key-in-a-url": [
     '4:15: "upstreams[0].base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
-    '8:12: "upstreams[0].proxy" must be env, none or a URL without a user name or password: a key is never written in the config, see auth, received a string of 67 characters',
+    '8:12: "upstreams[0].proxy" must be env, none or a URL without a user name or password: a key is never written in the config, write env and set HTTPS_PROXY, received a string of 67 characters',
   ],
   "latin-1": ["1:1: the file must be UTF-8, received a line that is not"],
   listen: [
@@ -230,7 +235,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "literal-key": [
     '5:21: "upstreams[0].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
   ],
-  "malformed-variable": ['5:11: a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself'],
+  "malformed-variable": [
+    '5:11: a "${" must be ${NAME} or ${NAME:-default} without another one in its default, or $${ for itself',
+  ],
   "many-faults": [
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received "localhost"',
     '2:15: "log.level" must be one of trace, debug, info, warn, error, received "loud"',
@@ -271,7 +278,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '16:39: "upstreams[12].auth.basic.user" must be a user\'s name without a colon, received a string of 3 characters',
     '16:56: "upstreams[12].auth.basic.password" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 16 characters',
     '17:24: "upstreams[13].auth.basic.password" is missing: it must be { env: NAME } or { file: PATH }: a key is never written in the config',
-    '18:55: "upstreams[14].auth.header.prefix" must be printable text of at most 32 characters, received a string of 6 characters',
+    '18:55: "upstreams[14].auth.header.prefix" must be printable text of at most 32 characters, received a string of 6 characters (with white space around it)',
     '19:24: "upstreams[15].auth.aws.secret_access_key" is missing: it must be { env: NAME } or { file: PATH }: a key is never written in the config',
     '19:40: "upstreams[15].auth.aws.service" must be a service\'s name, such as ses or bedrock, received a string of 3 characters',
     '21:16: "upstreams[16].headers.X-Amz-Date" is set twice: by auth, or in another case of letters',
@@ -317,7 +324,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:24: "upstreams[0].auth.oauth2.client_secret" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
     '11:18: "upstreams[0].auth.oauth2.scopes[0]" must be a scope without spaces, received a string of 10 characters',
     '12:22: "upstreams[0].auth.oauth2.client_auth" must be one of basic, body, received a string of 6 characters',
-    '13:9: unknown key "timeout" in "upstreams[0].auth.oauth2"',
+    '13:9: unknown key "timeout" in "upstreams[0].auth.oauth2": it is a key of "upstreams[0]"',
     '16:16: "upstreams[1].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
     '21:41: "upstreams[1].auth.oauth2.client_secret" must have env or file, received both',
     '22:36: "upstreams[1].auth.oauth2.parameters.client_id" is set by Pacewatch itself',
@@ -448,6 +455,23 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '12:64: "upstreams[8].expect.body[0].of" must not be joined where stream has no counts: say there which texts are joined',
     '13:77: "upstreams[9].values[0].of" must not be set where header is',
     '14:74: "upstreams[10].expect.body[0].of" must be one of last, first, joined, received "middle"',
+  ],
+  "misplaced-keys": [
+    '2:41: unknown key "share" in "budgets.api.rate": it is a key of "budgets.api"',
+    '3:1: unknown key "listen": it is a key of "web"',
+    '10:5: unknown key "status" in "upstreams[0]": it is a key of "upstreams[0].expect"',
+    '11:15: unknown key "timeout" in "upstreams[0].expect": it is a key of "upstreams[0]"',
+    '12:5: unknown key "group" in "upstreams[0]": did you mean "labels"?',
+  ],
+  "no-break-space": ["6:1: cannot read YAML: this is not an ordinary space: type it again"],
+  "default-in-a-default": [
+    '8:21: a "${" must be ${NAME} or ${NAME:-default} without another one in its default, or $${ for itself',
+  ],
+  "variables-with-more": [
+    '4:31: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 26 characters (with quotes around it)',
+    '5:31: "upstreams[1].base_url" must be an http:// or https:// URL with a host, received a string of 25 characters (with white space around it)',
+    '6:83: "upstreams[2].auth.bearer.env" must be the bare name of a variable, such as API_KEY, received a string of 31 characters',
+    '7:80: "upstreams[3].auth.bearer.env" must be the bare name of a variable, such as API_KEY, received a string of 9 characters (the value of a variable is written ${NAME})',
   ],
   "unknown-key": ['8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"?'],
   "unknown-section": ['2:1: unknown key "metrics"'],

@@ -146,7 +146,10 @@ basic_auth_users:
 
   test.each([
     ["- a\n", "web.yaml:1:1: the config must be a mapping, received a list"],
-    ["http_server_config: {}\nhttp_server_config: {}\n", 'web.yaml:2:1: duplicate key "http_server_config"'],
+    [
+      "http_server_config: {}\nhttp_server_config: {}\n",
+      'web.yaml:2:1: duplicate key "http_server_config": it is in line 1 already',
+    ],
     [
       `basic_auth_users:\n  a: ${HASH.replace("$04$", "$17$")}\n`,
       'web.yaml:2:6: "basic_auth_users.a" must be a bcrypt hash of cost 16 at most, received a string of 60 characters',

@@ -87,6 +87,12 @@ describe("the page of an upstream", () => {
     );
   });
 
+  test("says with which method it is asked", async () => {
+    const upstream = sampleUpstreamStatus({ method: "POST" });
+    const text = textOf(await pageOf(sampleStatus({ upstreams: [upstream] }), PATH));
+    expect(text).toContain("POST https://ai.example/v1/resources");
+  });
+
   test("shows hostile text as text: the body's beginning, header names, details, labels", async () => {
     const failure = samplePollStatus({
       outcome: "failed",
