@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Child } from "../programs/child.ts";
-import type { FloorQuestion } from "../programs/floor.ts";
+import type { FloorClient, FloorQuestion } from "../programs/floor.ts";
 import { Pacewatch } from "../programs/pacewatch.ts";
 import type { Fleet } from "../programs/pacewatch-config.ts";
 import { cpuMs, rssBytes } from "../programs/process-usage.ts";
@@ -148,14 +148,19 @@ export async function startPacewatch(
   };
 }
 
-async function startBare({ nginx, caFile }: Stage, rate: Rate, way: Way): Promise<Running> {
+export async function startBare(
+  { nginx, caFile }: Stage,
+  rate: Rate,
+  way: Way,
+  client: FloorClient = "node",
+): Promise<Running> {
   const { upstreams, perSecond } = rate;
   const url = nginx.url(way.scheme);
   const floor = new Child<FloorQuestion, number>("floor-main.ts");
   // One question at a time: both sides want to know.
   let answer: Promise<number> = Promise.resolve(0);
   const polls = (): Promise<number> => (answer = answer.then(() => floor.ask("asked")));
-  await floor.ask({ url, caFile, perSecond, upstreams, connection: way.connection });
+  await floor.ask({ url, caFile, perSecond, upstreams, connection: way.connection, client });
   return {
     pid: floor.pid,
     polls,

@@ -2,17 +2,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../test/support/http-ask.ts";
 import { findProgram } from "../../tools/stack/find-program.ts";
 import { Child } from "../programs/child.ts";
+import type { FloorClient } from "../programs/floor.ts";
 import type { LoadAnswer, LoadQuestion } from "../programs/load.ts";
 import type { Scheme } from "../programs/nginx-config.ts";
 import { PEERS, type Peer } from "../programs/peers.ts";
 import { figureOf, ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
-import { AS_MOST_RUN_IT, startPacewatch, usedIn, WAYS, type Running, type Used, type Way } from "./floor.ts";
+import {
+  AS_MOST_RUN_IT,
+  startBare,
+  startPacewatch,
+  usedIn,
+  WAYS,
+  type Running,
+  type Used,
+  type Way,
+} from "./floor.ts";
 
 /** Gatus starts its endpoints 222 ms apart: 300 of them take more than a minute. */
 const ALL_RUN_WITHIN_S = 120;
 const LOOK_EVERY_S = 5;
-const SETTLE_S = 15;
+/** So long each has run before it is measured: Node.js compiles what runs often, and Go did so before. */
+const WARM_UP_S = 120;
 const LONGER_THAN_ALL_S = 600;
 
 /** It is not started where it is not installed. */
@@ -25,7 +36,7 @@ type Prober = {
 /** CPU and RSS next to other programs that poll, each alone, in turn. */
 export async function measurePeers(stage: Stage, scheme: Scheme): Promise<readonly Figure[]> {
   if (stage.depth.peerRounds === 0) return [];
-  const others = [blackbox(stage), ...PEERS.map((peer) => selfScheduled(stage, peer))];
+  const others = [blackbox(stage), ...PEERS.map((peer) => selfScheduled(stage, peer)), ...floors(stage)];
   const figures: Figure[] = [];
   for (const way of WAYS.filter((each) => each.connection === "fresh" && each.scheme === scheme)) {
     const ours = await used(stage, way, pacewatch(stage));
@@ -59,8 +70,7 @@ async function used(stage: Stage, way: Way, { name, start }: Prober): Promise<re
   if (start === undefined) return [];
   stage.progress(`next to other programs that poll: ${name}, ${way.says}`);
   await using running = await start(way);
-  await allRun(stage, name, running);
-  await sleep(SETTLE_S * 1_000);
+  await Promise.all([allRun(stage, name, running), sleep(WARM_UP_S * 1_000)]);
   const rounds: Used[] = [];
   while (rounds.length < stage.depth.peerRounds) rounds.push(await usedIn(AS_MOST_RUN_IT, running));
   return rounds;
@@ -80,6 +90,18 @@ async function allRun({ note }: Stage, name: string, { polls }: Running): Promis
 function pacewatch(stage: Stage): Prober {
   const start = (way: Way): Promise<Running> => startPacewatch(stage, AS_MOST_RUN_IT, way);
   return { id: "pacewatch", name: "Pacewatch", start };
+}
+
+/** What no program on Node.js can do without, and none with undici. */
+function floors(stage: Stage): readonly Prober[] {
+  const start =
+    (client: FloorClient) =>
+    (way: Way): Promise<Running> =>
+      startBare(stage, AS_MOST_RUN_IT, way, client);
+  return [
+    { id: "node", name: "bare Node.js", start: start("node") },
+    { id: "undici", name: "undici's client alone", start: start("undici") },
+  ];
 }
 
 /** It polls when it is asked to, here by a process that asks as often as the others poll. */

@@ -8,7 +8,9 @@ export class Child<Question extends string | object, Answer> implements AsyncDis
   readonly #exited: Promise<unknown>;
 
   constructor(file: string) {
-    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv: [] });
+    // The young heap that Pacewatch is shipped with.
+    const execArgv = ["--max-semi-space-size=4"];
+    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv });
     this.#exited = once(this.#child, "exit");
   }
 

@@ -1,14 +1,16 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, createSecureContext } from "node:tls";
+import { Client, type Dispatcher } from "undici";
 import type { FloorQuestion } from "./floor.ts";
 
 /**
- * The least that Node.js takes for a request: a socket, one write, the answer read to its end. No client, no schedule,
- * no judgement, no metrics.
+ * The least that Node.js takes for a request: a socket, one write, the answer read to its end, or the same by undici's
+ * client. No schedule, no judgement, no metrics.
  */
 
-const REQUEST_HEADERS = "accept: application/json\r\nauthorization: Bearer test-key-bench\r\n";
+const PATH = "/v1/resources";
+const HEADERS = { accept: "application/json", authorization: "Bearer test-key-bench" };
 
 let asked = 0;
 
@@ -18,12 +20,20 @@ process.on("message", (question: FloorQuestion) => {
 });
 process.once("disconnect", () => process.exit());
 
-function start({ url, connection, caFile, perSecond, upstreams }: Exclude<FloorQuestion, string>): void {
+function start({
+  url,
+  connection,
+  caFile,
+  perSecond,
+  upstreams,
+  client,
+}: Exclude<FloorQuestion, string>): void {
   const { protocol, hostname, host, port } = new URL(url);
   const secureContext = createSecureContext({ ca: readFileSync(caFile) });
   const isKept = connection === "reuse";
   const last = isKept ? "keep-alive" : "close";
-  const request = `GET /v1/resources HTTP/1.1\r\nhost: ${host}\r\nconnection: ${last}\r\n${REQUEST_HEADERS}\r\n`;
+  const lines = Object.entries({ host, connection: last, ...HEADERS }).map((header) => header.join(": "));
+  const request = `GET ${PATH} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
   const kept: (Socket | undefined)[] = [];
   const open = (): Socket => {
     const socket = connect(Number(port), hostname);
@@ -31,7 +41,7 @@ function start({ url, connection, caFile, perSecond, upstreams }: Exclude<FloorQ
     if (protocol === "http:") return socket;
     return connectTls({ socket, host: hostname, secureContext }).on("error", () => undefined);
   };
-  const ask = (upstream: number): void => {
+  const askBare = (upstream: number): void => {
     const before = kept[upstream];
     if (before !== undefined && !before.destroyed) return void before.write(request);
     const socket = open();
@@ -39,6 +49,10 @@ function start({ url, connection, caFile, perSecond, upstreams }: Exclude<FloorQ
     socket.resume();
     socket.write(request);
   };
+  const clients: AskingClient[] = [];
+  const askByUndici = (upstream: number): void =>
+    (clients[upstream] ??= new AskingClient(url, open, isKept)).ask();
+  const ask = client === "node" ? askBare : askByUndici;
   // Where a timer is late, what is due is made up for.
   const startMs = performance.now();
   setInterval(
@@ -48,4 +62,36 @@ function start({ url, connection, caFile, perSecond, upstreams }: Exclude<FloorQ
     },
     Math.max(1, 1_000 / perSecond),
   );
+}
+
+/** One client, one request after the other. */
+class AskingClient {
+  readonly #client: Client;
+  readonly #handler: Dispatcher.DispatchHandler;
+
+  constructor(url: string, open: () => Socket, isKept: boolean) {
+    let socket: Socket | undefined;
+    this.#client = new Client(new URL(url).origin, {
+      connect: (_options, callback) => {
+        const opened = open();
+        socket = opened;
+        const ready = url.startsWith("https:") ? "secureConnect" : "connect";
+        opened.once(ready, () => callback(null, opened));
+      },
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#handler = {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => void (isKept || socket?.destroy()),
+      onResponseError: () => undefined,
+    };
+  }
+
+  ask(): void {
+    this.#client.dispatch({ path: PATH, method: "GET", headers: HEADERS }, this.#handler);
+  }
 }
