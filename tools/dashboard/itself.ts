@@ -18,7 +18,12 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
         span: 8,
       },
       [
-        { expr: `min(up{${PROCESS}})`, legend: "scraped", instant: true },
+        {
+          // Of a Pacewatch: its job may have other targets.
+          expr: `min(up{${PROCESS}} and on (job, instance) last_over_time(pacewatch_build_info{${PROCESS}}[7d]))`,
+          legend: "scraped",
+          instant: true,
+        },
         {
           expr: `min(pacewatch_config_last_reload_successful{${PROCESS}})`,
           legend: "config loaded",

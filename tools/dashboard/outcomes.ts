@@ -56,8 +56,11 @@ export function outcomePanels(): readonly cog.Builder<grafana.Panel>[] {
   ];
 }
 
-/** `rate` does not see what a counter is born with, and these appear when they first count. */
+/**
+ * `rate` does not see what a counter is born with, and these appear when they first count. Where a scrape failed when the
+ * step began, the one before it counts; where the counter fell, it began at 0.
+ */
 function grown(counter: string, labels: string): string {
   const now = `${counter}{${UPSTREAM}}`;
-  return `sum by (${labels}) (clamp_min(${now} - (${now} offset $__rate_interval or 0 * ${now}), 0))`;
+  return `sum by (${labels}) (${now} - last_over_time(${now}[5m] offset $__interval) >= 0 or ${now})`;
 }

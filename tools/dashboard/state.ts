@@ -1,7 +1,7 @@
 import * as common from "@grafana/grafana-foundation-sdk/common";
 import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import type { HealthState } from "../../src/kernel/poll/health.ts";
-import { UPSTREAM } from "./panel.ts";
+import { PROCESS, UPSTREAM } from "./panel.ts";
 
 /** Grafana draws one number for each upstream, the worse the higher, and shows the word for it. */
 const STATES: Readonly<Record<HealthState, { readonly code: number; readonly color: string }>> = {
@@ -26,7 +26,9 @@ export const STATE_WORDS: grafana.ValueMap = {
   ),
 };
 
-/** Marks each state that was not there a minute ago. */
+const STATE = `pacewatch_upstream_state{${UPSTREAM}}`;
+
+/** Marks each state that was not there a minute ago, where Pacewatch was. */
 export function stateChanges(datasource: common.DataSourceRef): grafana.AnnotationQueryBuilder {
   return new grafana.AnnotationQueryBuilder()
     .name("State changes")
@@ -34,7 +36,9 @@ export function stateChanges(datasource: common.DataSourceRef): grafana.Annotati
     .enable(true)
     .hide(false)
     .iconColor("orange")
-    .expr(`pacewatch_upstream_state{${UPSTREAM}} unless pacewatch_upstream_state{${UPSTREAM}} offset 1m`)
+    .expr(
+      `${STATE} unless ${STATE} offset 1m and on (job, instance) pacewatch_build_info{${PROCESS}} offset 1m`,
+    )
     .step("60s")
     .titleFormat("{{upstream}}: {{state}}")
     .textFormat("{{instance}}")

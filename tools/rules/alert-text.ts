@@ -34,7 +34,7 @@ export function queryLabels(query: string, label: string, otherwise: string): st
   return joined(`${queryCall(query)} | sortByLabel "${label}"`, `{{ $each.Labels.${label} }}`, otherwise);
 }
 
-/** The polls with this outcome, by reason: what a counter of a new leader shows, or of a new process, it has grown from 0. */
+/** The polls with this outcome, by reason. */
 export function reasonsOver(window: string, outcome: NotOk, of: string = OF_UPSTREAM): string {
   const polls = `pacewatch_poll_reasons_total{outcome="${outcome}",${of}}`;
   return queryCounts(`sum by (reason) (${grown(polls, window)}) >= 0.5`, "reason", "none");

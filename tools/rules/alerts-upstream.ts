@@ -5,7 +5,7 @@ import {
   reasonsOver,
   SINCE_LAST_SUCCESS,
 } from "./alert-text.ts";
-import { counted, grownOfProcess } from "./counted.ts";
+import { counted, grown } from "./counted.ts";
 import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
 import { aboutUpstream, HANDOVER, type Processes, upBy } from "./processes.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
@@ -141,7 +141,7 @@ const SUNSET: Alert = {
 const SIGNALS_MALFORMED: Alert = {
   alert: "PacewatchSignalsMalformed",
   severity: "ticket",
-  expr: `${grownOfProcess("pacewatch_signals_malformed_total", "6h")} >= 3`,
+  expr: `${grown("pacewatch_signals_malformed_total", "6h")} >= 3`,
   summary: "{{ $labels.upstream }} sends rate-limit headers that Pacewatch cannot parse",
   description:
     "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",

@@ -1,6 +1,6 @@
 import { SKIP_CAUSES, SKIPS } from "../../src/kernel/exchange/outcome.ts";
 import { queryCounts, OF_UPSTREAM, queryValue } from "./alert-text.ts";
-import { grown, grownOfProcess } from "./counted.ts";
+import { grown } from "./counted.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** The series have disappeared, no other process has taken over, and no reload has removed the upstream. */
@@ -44,7 +44,7 @@ const BUGS = `pacewatch_poll_reasons_total{reason="bug"}`;
 const INTERNAL_ERRORS: Alert = {
   alert: "PacewatchInternalErrors",
   severity: "ticket",
-  expr: `sum without (outcome, reason) (${grownOfProcess(BUGS, "15m")}) > 0`,
+  expr: `sum without (outcome, reason) (${grown(BUGS, "15m")}) > 0`,
   summary: "Pacewatch fails to poll {{ $labels.upstream }} because of a bug",
   description:
     "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes failed because of a bug in Pacewatch. They do not count for or against the upstream, so its state is unknown.",

@@ -24,16 +24,13 @@ export function counted(counter: string, window: string): string {
 }
 
 /**
- * How much it has grown in this window. A scrape that failed just before it hides nothing, and a counter that fell, or
- * was not there, began at 0.
+ * How much it has grown in this window: all of it where it was not there before, where its process began since, or where it
+ * fell. Five minutes are how far back Prometheus looks too, here over a scrape that failed: further back is often another
+ * process.
  */
 export function grown(counter: string, window: string): string {
-  return `(${counter} - last_over_time(${counter}[1d] offset ${window}) >= 0 or ${counter})`;
-}
-
-/** The same of each process. That of one that began within the window began at 0, though it came to its old value again. */
-export function grownOfProcess(counter: string, window: string): string {
-  return `(${counter} and on (job, instance) ${startedWithin(window)} or ${grown(counter, window)})`;
+  const before = `last_over_time(${counter}[5m] offset ${window})`;
+  return `(${counter} - (${before} unless on (job, instance) ${startedWithin(window)}) >= 0 or ${counter})`;
 }
 
 function startedWithin(window: string): string {

@@ -63,7 +63,7 @@ function isOfOthers(expr: string): boolean {
 
 /** As Grafana fills its variables in. */
 function filled(expr: string): string {
-  return expr.replaceAll("$__rate_interval", "10s").replaceAll(/\$(?:job|instance|upstream)\b/g, ".+");
+  return expr.replaceAll(/\$__(?:rate_)?interval/g, "10s").replaceAll(/\$(?:job|instance|upstream)\b/g, ".+");
 }
 
 const world = new AsyncDisposableStack();

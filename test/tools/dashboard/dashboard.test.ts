@@ -84,7 +84,7 @@ describe("the dashboard", () => {
   test("marks the changes of state", () => {
     const [changes] = dashboard.annotations.list;
     expect(changes?.name).toBe("State changes");
-    expect(metricsIn(changes?.expr ?? "")).toEqual(["pacewatch_upstream_state"]);
+    expect(metricsIn(changes?.expr ?? "")).toEqual(["pacewatch_upstream_state", "pacewatch_build_info"]);
   });
 
   test.each(panels)("$title: says what it shows, in which unit, and when to worry", (panel) => {
@@ -143,37 +143,88 @@ describe("the dashboard", () => {
   });
 });
 
-test.skipIf(promtool === undefined)(
-  "what an upstream with several budgets needs is told of each of them",
-  () => {
-    const expr = panels.find(({ title }) => title === "Quota and forecast")?.targets[0]?.expr ?? "";
-    const of = 'job="pw",instance="pw:1",upstream="email"';
-    const tests = {
-      tests: [
-        {
-          input_series: [
-            { series: `pacewatch_schedule_period_seconds{${of}}`, values: "1000x5" },
-            { series: `pacewatch_upstream_info{${of},budget="account"}`, values: "1x5" },
-            { series: `pacewatch_upstream_info{${of},budget="large"}`, values: "1x5" },
-          ],
-          promql_expr_test: [
-            {
-              expr: expr.replaceAll(/"\$\w+"/g, '".*"'),
-              eval_time: "2m",
-              exp_samples: ["account", "large"].map((budget) => ({
-                labels: `{job="pw",instance="pw:1",budget="${budget}"}`,
-                value: 2592,
-              })),
-            },
-          ],
-        },
-      ],
+const PW = 'job="pw",instance="pw:1"';
+const EMAIL = `${PW},upstream="email"`;
+
+/** What a query of a panel finds in these series, for all that there is, in steps of a minute. */
+function sees(
+  expr: string,
+  series: Readonly<Record<string, string>>,
+  evalTime: string,
+  samples: Readonly<Record<string, number>>,
+): string {
+  const filled = expr.replaceAll(/"\$\w+"/g, '".*"').replaceAll("$__interval", "1m");
+  const tests = {
+    tests: [
+      {
+        interval: "1m",
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        promql_expr_test: [
+          {
+            expr: filled,
+            eval_time: evalTime,
+            exp_samples: Object.entries(samples).map(([labels, value]) => ({ labels, value })),
+          },
+        ],
+      },
+    ],
+  };
+  return runWith({ "test.yml": stringify(tests) }, promtool ?? "", (folder) => [
+    "test",
+    "rules",
+    `${folder}/test.yml`,
+  ]).output;
+}
+
+function queryOf(panel: string): string {
+  return panels.find(({ title }) => title === panel)?.targets[0]?.expr ?? "";
+}
+
+describe.skipIf(promtool === undefined)("the queries of the panels", () => {
+  test("what an upstream with several budgets needs is told of each of them", () => {
+    const series = {
+      [`pacewatch_schedule_period_seconds{${EMAIL}}`]: "1000x5",
+      [`pacewatch_upstream_info{${EMAIL},budget="account"}`]: "1x5",
+      [`pacewatch_upstream_info{${EMAIL},budget="large"}`]: "1x5",
     };
-    const ran = runWith({ "test.yml": stringify(tests) }, promtool ?? "", (folder) => [
-      "test",
-      "rules",
-      `${folder}/test.yml`,
-    ]);
-    expect(ran.output).toContain("SUCCESS");
-  },
-);
+    const samples = { [`{${PW},budget="account"}`]: 2592, [`{${PW},budget="large"}`]: 2592 };
+    expect(sees(queryOf("Quota and forecast"), series, "2m", samples)).toContain("SUCCESS");
+  });
+
+  test.each([
+    ["a code that comes for the first time", "6m", 3],
+    ["nothing in the minute after", "7m", 0],
+    ["what came in the minutes of a scrape that failed, and not all that was ever counted", "10m", 2],
+    ["all that a new process has counted", "13m", 4],
+  ])("each step shows %s", (_, at, value) => {
+    const series = {
+      [`pacewatch_build_info{${PW}}`]: "1x8 stale 1x20",
+      [`pacewatch_responses_total{${EMAIL},code="503"}`]: "_x6 3 3 3 stale 5 5 5 4 4",
+    };
+    expect(sees(queryOf("Answers by status code"), series, at, { '{code="503"}': value })).toContain(
+      "SUCCESS",
+    );
+  });
+
+  test.each([
+    ["a change of state", "3m", 1],
+    ["nothing after a scrape that failed", "6m", undefined],
+  ])("%s is marked", (_, at, value) => {
+    const series = {
+      [`pacewatch_build_info{${PW}}`]: "1x4 stale 1x20",
+      [`pacewatch_upstream_state{${EMAIL},state="up"}`]: "1 1 1 stale",
+      [`pacewatch_upstream_state{${EMAIL},state="down"}`]: "_ _ _ 1 1 stale 1x20",
+    };
+    const samples = value === undefined ? {} : { [`pacewatch_upstream_state{${EMAIL},state="down"}`]: value };
+    expect(sees(dashboard.annotations.list[0]?.expr ?? "", series, at, samples)).toContain("SUCCESS");
+  });
+
+  test("another target of its job does not make Pacewatch look unhealthy", () => {
+    const series = {
+      [`up{${PW}}`]: "1x5",
+      [`pacewatch_build_info{${PW}}`]: "1x5",
+      'up{job="pw",instance="other:1"}': "0x5",
+    };
+    expect(sees(queryOf("Is Pacewatch healthy?"), series, "2m", { "{}": 1 })).toContain("SUCCESS");
+  });
+});

@@ -185,7 +185,7 @@ test("of vantages, no alert about an upstream names a process or one vantage", (
   );
   for (const { alert, expr, description } of groups.flatMap(({ rules }) => rules.filter(isAlert))) {
     if (["PacewatchOffline", "PacewatchUpstreamDownInPart"].includes(alert)) continue;
-    expect(description, `the text of ${alert}`).not.toContain("instance");
+    expect(description, `the text of ${alert}`).not.toContain("$labels.instance");
     expect(expr, `the condition of ${alert}`).toMatch(/^max by \(job, upstream\) \(/);
   }
 });
