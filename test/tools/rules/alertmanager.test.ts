@@ -22,9 +22,9 @@ const Alertmanager = z.object({
 });
 
 const config = Alertmanager.parse(parse(readFileSync(CONFIG, "utf8")));
-const rules = ruleGroups("one")
-  .flatMap((group) => group.rules)
-  .filter(isAlert);
+const rules = (["one", "fleet", "vantages"] as const).flatMap((watchers) =>
+  ruleGroups(watchers).flatMap((group) => group.rules.filter(isAlert)),
+);
 const alerts = new Set(rules.map(({ alert }) => alert));
 
 test("inhibitions speak of alerts that exist", () => {
@@ -46,6 +46,55 @@ test("being offline silences all that is said about upstreams from there", () =>
   ]) {
     expect(target).toContain(name);
   }
+});
+
+type Labels = Readonly<Record<string, string>>;
+
+/** As Alertmanager judges it: a label that both lack is equal. */
+function isMutedBy(source: Labels, target: Labels): boolean {
+  const fits = (labels: Labels, matcher: string): boolean => {
+    const [, name = "", , pattern = ""] = /^(\w+)(=~?)"(.*)"$/.exec(matcher) ?? [];
+    return new RegExp(`^(?:${pattern})$`).test(labels[name] ?? "");
+  };
+  return config.inhibit_rules.some(
+    ({ source_matchers, target_matchers, equal }) =>
+      source_matchers.every((matcher) => fits(source, matcher)) &&
+      target_matchers.every((matcher) => fits(target, matcher)) &&
+      equal.every((name) => (source[name] ?? "") === (target[name] ?? "")),
+  );
+}
+
+const OF_A = { job: "pw", instance: "a:1" };
+
+test.each<[string, Labels, Labels]>([
+  [
+    "nobody leads: nothing is polled",
+    { alertname: "PacewatchUnled", job: "pw" },
+    { alertname: "PacewatchPollsStalled", ...OF_A, upstream: "email" },
+  ],
+  [
+    "nobody leads: the lock is away",
+    { alertname: "PacewatchUnled", job: "pw" },
+    { alertname: "PacewatchLockAway", ...OF_A },
+  ],
+  [
+    "no vantage watches: each is silent",
+    { alertname: "PacewatchUnwatched", job: "pw" },
+    { alertname: "PacewatchVantageSilent", job: "pw", vantage: "eu" },
+  ],
+  [
+    "a vantage is offline: it is silent",
+    { alertname: "PacewatchOffline", ...OF_A, vantage: "eu" },
+    { alertname: "PacewatchVantageSilent", job: "pw", vantage: "eu" },
+  ],
+  [
+    "most vantages see it down: so does each of them",
+    { alertname: "PacewatchUpstreamDown", job: "pw", upstream: "email" },
+    { alertname: "PacewatchUpstreamDownInPart", job: "pw", upstream: "email", vantage: "eu" },
+  ],
+])("one cause is told once: %s", (_, source, target) => {
+  expect(isMutedBy(source, target)).toBe(true);
+  expect(isMutedBy({ ...source, job: "another" }, target)).toBe(false);
 });
 
 test("a page silences the ticket about the same thing, and none about another", () => {
