@@ -1,5 +1,5 @@
 import { OF_INSTANCE, OF_JOB, queryLabels, queryValue } from "./alert-text.ts";
-import { DOWN_TARGET } from "./alerts-pacewatch.ts";
+import { downTargets } from "./alerts-pacewatch.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** Who stands by has no series of upstreams, so no other alert can report that nobody polls. */
@@ -8,7 +8,7 @@ const UNLED: Alert = {
   severity: "page",
   expr: `max by (job) (pacewatch_leader) == 0
 or
-count by (job) (${DOWN_TARGET}) unless on (job) pacewatch_leader`,
+count by (job) (${downTargets()}) unless on (job) pacewatch_leader`,
   holdsFor: "2m",
   summary: "No process of {{ $labels.job }} leads: nothing is polled",
   description: `Of {{ $labels.job }}, ${queryValue(`count(pacewatch_leader{${OF_JOB}})`, `printf "%.0f"`, "no")} processes stand by, and none leads. The state of all upstreams is unknown. Processes that reach the lock: ${queryValue(`sum(pacewatch_lock_up{${OF_JOB}})`, `printf "%.0f"`, "none")}. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
@@ -37,10 +37,10 @@ export const LOCK_AWAY: Alert = {
 const FEWER: Alert = {
   alert: "PacewatchFleetReduced",
   severity: "ticket",
-  expr: `count by (job) (${DOWN_TARGET})`,
+  expr: `count by (job) (${downTargets()})`,
   holdsFor: "10m",
   summary: "{{ $value }} processes of {{ $labels.job }} cannot be scraped",
-  description: `These cannot be scraped: ${queryLabels(`up{${OF_JOB}} == 0`, "instance", "none")}. Those that are left: ${queryLabels(`pacewatch_leader{${OF_JOB}}`, "instance", "none")}. If the last of them dies, nothing is polled.`,
+  description: `These cannot be scraped: ${queryLabels(downTargets(`{${OF_JOB}}`), "instance", "none")}. Those that are left: ${queryLabels(`pacewatch_leader{${OF_JOB}}`, "instance", "none")}. If the last of them dies, nothing is polled.`,
 };
 
 /** The next leader keeps to the limits that it knows. */

@@ -2,12 +2,14 @@ import { OF_INSTANCE, queryValue } from "./alert-text.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** Found by a metric that it exported before, so the job may have any name. */
-export const DOWN_TARGET = "up == 0 and on (job, instance) last_over_time(pacewatch_build_info[7d])";
+export function downTargets(matchers = ""): string {
+  return `up${matchers} == 0 and on (job, instance) last_over_time(pacewatch_build_info${matchers}[7d])`;
+}
 
 export const DOWN: Alert = {
   alert: "PacewatchDown",
   severity: "page",
-  expr: DOWN_TARGET,
+  expr: downTargets(),
   holdsFor: "2m",
   summary: "Pacewatch at {{ $labels.instance }} cannot be scraped",
   description: `Prometheus cannot scrape {{ $labels.instance }} (job {{ $labels.job }}). It watched ${queryValue(`count(last_over_time(pacewatch_schedule_period_seconds{${OF_INSTANCE}}[6h]))`, `printf "%.0f"`, "an unknown number of")} upstreams; their state is unknown until it is back.`,
@@ -16,7 +18,7 @@ export const DOWN: Alert = {
 const ABSENT: Alert = {
   alert: "PacewatchAbsent",
   severity: "page",
-  expr: `absent(pacewatch_build_info) unless on () (${DOWN_TARGET})`,
+  expr: `absent(pacewatch_build_info) unless on () (${downTargets()})`,
   holdsFor: "5m",
   summary: "Prometheus scrapes no Pacewatch",
   description:

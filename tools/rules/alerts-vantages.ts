@@ -17,7 +17,7 @@ const UNWATCHED: Alert = {
   expr: `count by (job) (${KNOWN}) unless on (job) ${SEEING}`,
   holdsFor: "2m",
   summary: "No vantage of {{ $labels.job }} watches",
-  description: `No vantage of {{ $labels.job }} polls, or all of them are offline: {{ $value | printf "%.0f" }} processes were seen within a day. The state of all upstreams is unknown. Processes that can be scraped: ${queryLabels(`up{${OF_JOB}} == 1`, "instance", "none")}.`,
+  description: `No vantage of {{ $labels.job }} polls, or all of them are offline: {{ $value | printf "%.0f" }} processes were seen within a day. The state of all upstreams is unknown. Processes that can be scraped: ${queryLabels(`pacewatch_build_info{${OF_JOB}}`, "instance", "none")}.`,
 };
 
 const SILENT: Alert = {

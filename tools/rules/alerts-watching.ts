@@ -3,9 +3,13 @@ import { queryCounts, OF_UPSTREAM, queryValue } from "./alert-text.ts";
 import { grown } from "./counted.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
-/** The series have disappeared, no other process has taken over, and no reload has removed the upstream. */
+/**
+ * The series have disappeared, no other process has taken over, and no reload has removed the upstream. Under another job,
+ * only a new one has taken over: one that was there before may watch for somebody else.
+ */
 const GONE = `last_over_time(pacewatch_stalled_at_timestamp_seconds[6h])
-unless on (upstream) pacewatch_stalled_at_timestamp_seconds
+unless on (job, upstream) pacewatch_stalled_at_timestamp_seconds
+unless on (upstream) (pacewatch_stalled_at_timestamp_seconds unless on (job, upstream) pacewatch_stalled_at_timestamp_seconds offset 6h)
 unless on (job) time() - pacewatch_config_last_reload_success_timestamp_seconds < 6 * 3600`;
 
 const SINCE_LAST_POLL = `time() - max(last_over_time(pacewatch_last_poll_timestamp_seconds{${OF_UPSTREAM}}[6h]))`;

@@ -46,9 +46,9 @@ const BY_MAJORITY: ReadonlySet<string> = new Set([
 /** Where one is, the others watch on. */
 const OFFLINE_AT_ONE: Alert = { ...OFFLINE_ALERT, severity: "ticket" };
 
-/** A Pacewatch serves them where Prometheus scrapes it. While none can be scraped, there is no link. */
+/** A Pacewatch serves them where Prometheus scrapes it: other targets of its job do not. While none can be scraped, there is no link. */
 function runbookUrl(alert: string): string {
-  return `{{ with printf \`up{${OF_JOB}} == 1\` $labels.job | query }}http://{{ . | first | label "instance" }}/runbooks/${alert}{{ end }}`;
+  return `{{ with printf \`pacewatch_build_info{${OF_JOB}}\` $labels.job | query }}http://{{ . | first | label "instance" }}/runbooks/${alert}{{ end }}`;
 }
 
 const LINE_CHARACTERS = 110;

@@ -71,9 +71,13 @@ tests:
     input_series:
       - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1x20" }
       - { series: 'up{job="pw",instance="a:1"}', values: "1x20" }
+      - { series: 'pacewatch_build_info{job="pw",instance="a:1"}', values: "1x20" }
       - { series: 'up{job="pw",instance="b:1"}', values: "1 0x19" }
       - { series: 'pacewatch_build_info{job="pw",instance="b:1"}', values: "1 stale" }
       - { series: 'up{job="other",instance="c:1"}', values: "0x20" }
+      # Other targets may share the job.
+      - { series: 'up{job="pw",instance="a-database:1"}', values: "1x20" }
+      - { series: 'up{job="pw",instance="c-database:1"}', values: "0x20" }
     alert_rule_test:
       - { eval_time: 10m, alertname: PacewatchFleetReduced }
       - eval_time: 12m

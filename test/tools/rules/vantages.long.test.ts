@@ -146,7 +146,7 @@ ${built("b", "1x3 stale")}
             exp_annotations:
               summary: "The vantage us of pw watches nothing"
               description: "us polls nothing, or is offline: 1 processes were seen there within a day. Vantages that poll: eu."
-              runbook_url: ""
+              runbook_url: "http://a:1/runbooks/PacewatchVantageSilent"
   # One is offline, and the process of the other one only stands by.
   - interval: 1m
     input_series:
@@ -161,8 +161,8 @@ ${built("b", "1x30")}
           - exp_labels: { job: pw, severity: page }
             exp_annotations:
               summary: "No vantage of pw watches"
-              description: "No vantage of pw polls, or all of them are offline: 2 processes were seen within a day. The state of all upstreams is unknown. Processes that can be scraped: none."
-              runbook_url: ""
+              description: "No vantage of pw polls, or all of them are offline: 2 processes were seen within a day. The state of all upstreams is unknown. Processes that can be scraped: a:1, b:1."
+              runbook_url: "http://a:1/runbooks/PacewatchUnwatched"
   # Two processes of one name.
   - interval: 1m
     input_series:
