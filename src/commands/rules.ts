@@ -82,11 +82,11 @@ const NONE = "none";
 
 /**
  * Looks it up while the alert is active, which costs nothing before. Where the upstreams of a budget differ in it, there is
- * none. Between two leaders, what the last one said stands.
+ * none. Where a process is gone, what it said stands for as long as `PacewatchPollsStalled` tells of it.
  */
 function labelOf(subject: string, name: string, otherwise: string): string {
   const info = `pacewatch_upstream_info{job=%q,${subject}=%q,${name}!=""}`;
-  const query = `group by (${name}) (${info} or on () last_over_time(${info}[5m]))`;
+  const query = `group by (${name}) (${info} or on () last_over_time(${info}[6h]))`;
   const values = `$labels.job $labels.${subject}`;
   const one = `{{ if eq (len .) 1 }}{{ . | first | label "${name}" }}{{ else }}${otherwise}{{ end }}`;
   return `{{ with printf \`${query}\` ${values} ${values} | query }}${one}{{ else }}${otherwise}{{ end }}`;

@@ -174,7 +174,7 @@ describe("rules", () => {
         const test = (infos: string, team: string): string => `
   - interval: 1m
     input_series:
-      - { series: 'up{job="pw",instance="pw:1"}', values: "1x8" }
+      - { series: 'pacewatch_build_info{job="pw",instance="pw:1"}', values: "1x8" }
 ${infos}${down("a")}${down("b")}${spent.join("")}
     promql_expr_test:
       - expr: sum by (alertname, upstream, team) (ALERTS{alertname=~"PacewatchUpstreamDown|PacewatchQuotaSpent"})
@@ -204,6 +204,31 @@ tests:${test(info("a", `,team="x",${hostile}`) + info("b", ',team="y"'), ',team=
               runbook_url: "http://pw:1/runbooks/PacewatchUpstreamDown"
               link_support: ""
 ${test(info("a", ',team="x"') + info("b", ',team="x"'), ',team="x"')}${test(info("a", ',team="x"') + info("b", ""), ',team="none"')}`;
+        const files = { "rules.yml": (await told(rules, labelled)).out, "test.yml": tests };
+        const ran = runWith(files, promtool ?? "", (at) => ["test", "rules", `${at}/test.yml`]);
+        expect(ran.output).toContain("SUCCESS");
+      },
+    );
+
+    test.skipIf(promtool === undefined)(
+      "also for as long as an alert says that the process of an upstream is gone",
+      async () => {
+        const of = 'job="pw",instance="pw:1",upstream="a"';
+        const tests = `rule_files: [rules.yml]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_upstream_info{${of},budget="api",team="x"}', values: "1x5 stale" }
+      - { series: 'pacewatch_stalled_at_timestamp_seconds{${of}}', values: "175+60x5 stale" }
+    promql_expr_test:
+${["12m", "200m"]
+  .map(
+    (at) => `      - expr: count by (upstream, team) (ALERTS{alertstate="firing",upstream="a"})
+        eval_time: ${at}
+        exp_samples: [{ labels: '{upstream="a",team="x"}', value: 1 }]
+`,
+  )
+  .join("")}`;
         const files = { "rules.yml": (await told(rules, labelled)).out, "test.yml": tests };
         const ran = runWith(files, promtool ?? "", (at) => ["test", "rules", `${at}/test.yml`]);
         expect(ran.output).toContain("SUCCESS");
