@@ -275,7 +275,14 @@ describe("rules as a team wants them", () => {
   test.skipIf(promtool === undefined)(
     "are rules to Prometheus, also where a group has none left",
     async () => {
-      const itself = ["Down", "Absent", "ConfigReloadFailed", "StateStoreDown", "NotificationsStuck"];
+      const itself = [
+        "Down",
+        "Restarting",
+        "Absent",
+        "ConfigReloadFailed",
+        "StateStoreDown",
+        "NotificationsStuck",
+      ];
       const without = [...shape.without, ...itself.map((name) => `Pacewatch${name}`)];
       const { out } = await told(rules, CONFIG, { ...shape, label: { team: "x" }, without });
       expect(out).not.toContain("pacewatch-itself");

@@ -1,5 +1,5 @@
 import { OF_INSTANCE, OF_JOB, queryLabels, queryValue } from "./alert-text.ts";
-import { downTargets } from "./alerts-pacewatch.ts";
+import { downTargets, RESTARTING_OF_SEVERAL } from "./alerts-pacewatch.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** Who stands by has no series of upstreams, so no other alert can report that nobody polls. */
@@ -14,12 +14,20 @@ count by (job) (${downTargets()}) unless on (job) pacewatch_leader`,
   description: `Of {{ $labels.job }}, ${queryValue(`count(pacewatch_leader{${OF_JOB}})`, `printf "%.0f"`, "no")} processes stand by, and none leads. The state of all upstreams is unknown. Processes that reach the lock: ${queryValue(`sum(pacewatch_lock_up{${OF_JOB}})`, `printf "%.0f"`, "none")}. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
 };
 
+/**
+ * Where Prometheus itself restarts, it goes on with what a process that is gone meanwhile said last, for five minutes. In
+ * two, one that is there was scraped.
+ */
+export function seenLately(metric: string): string {
+  return `${metric} and last_over_time(${metric}[2m])`;
+}
+
 /** Each of them uses the whole share. */
 const LED_TWICE: Alert = {
   alert: "PacewatchLedTwice",
   severity: "page",
-  expr: "sum by (job) (pacewatch_leader) > 1",
-  holdsFor: "1m",
+  expr: `sum by (job) (${seenLately("pacewatch_leader")}) > 1`,
+  holdsFor: "2m",
   summary: "{{ $value }} processes of {{ $labels.job }} say that they lead",
   description: `All of these poll: ${queryLabels(`pacewatch_leader{${OF_JOB}} == 1`, "instance", "none")}. Together they may exceed the limits.`,
 };
@@ -55,5 +63,5 @@ const CONFIGS_DIFFER: Alert = {
 
 export const FLEET_ALERTS: RuleGroup = {
   name: "pacewatch-fleet",
-  rules: [UNLED, LED_TWICE, LOCK_AWAY, FEWER, CONFIGS_DIFFER],
+  rules: [UNLED, LED_TWICE, LOCK_AWAY, FEWER, RESTARTING_OF_SEVERAL, CONFIGS_DIFFER],
 };

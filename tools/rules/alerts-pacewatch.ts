@@ -15,6 +15,19 @@ export const DOWN: Alert = {
   description: `Prometheus cannot scrape {{ $labels.instance }} (job {{ $labels.job }}). It watched ${queryValue(`count(last_over_time(pacewatch_schedule_period_seconds{${OF_INSTANCE}}[6h]))`, `printf "%.0f"`, "an unknown number of")} upstreams; their state is unknown until it is back.`,
 };
 
+/** A life that is shorter than the first silence of its budgets polls nothing, is up, and is never stalled. */
+const RESTARTING: Alert = {
+  alert: "PacewatchRestarting",
+  severity: "page",
+  expr: `changes(process_start_time_seconds[30m]) > 3
+and on (job, instance) last_over_time(pacewatch_build_info[30m])`,
+  summary: "Pacewatch at {{ $labels.instance }} restarts again and again",
+  description: `Pacewatch at {{ $labels.instance }} has restarted {{ $value }} times in the last 30 minutes. After each start it waits until the requests of the process before no longer count, so it polls little or nothing, while other alerts stay silent. Its last poll ended ${queryValue(`time() - max(last_over_time(pacewatch_last_poll_timestamp_seconds{${OF_INSTANCE}}[1d]))`, 'humanizeDuration | printf "%s ago"', "more than a day ago, or never")}.`,
+};
+
+/** Others watch on meanwhile. */
+export const RESTARTING_OF_SEVERAL: Alert = { ...RESTARTING, severity: "ticket" };
+
 const ABSENT: Alert = {
   alert: "PacewatchAbsent",
   severity: "page",
@@ -61,4 +74,7 @@ export const OF_ANY_PROCESS: RuleGroup = {
   rules: [ABSENT, RELOAD_FAILED, STATE_STORE_DOWN, NOTIFICATIONS_STUCK],
 };
 
-export const PACEWATCH_ALERTS: RuleGroup = { ...OF_ANY_PROCESS, rules: [DOWN, ...OF_ANY_PROCESS.rules] };
+export const PACEWATCH_ALERTS: RuleGroup = {
+  ...OF_ANY_PROCESS,
+  rules: [DOWN, RESTARTING, ...OF_ANY_PROCESS.rules],
+};

@@ -1,6 +1,6 @@
 import { OF_JOB, queryLabels } from "./alert-text.ts";
-import { LOCK_AWAY } from "./alerts-fleet.ts";
-import { DOWN } from "./alerts-pacewatch.ts";
+import { LOCK_AWAY, seenLately } from "./alerts-fleet.ts";
+import { DOWN, RESTARTING_OF_SEVERAL } from "./alerts-pacewatch.ts";
 import { NOT_OFFLINE } from "./offline.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
@@ -33,7 +33,7 @@ const SILENT: Alert = {
 const TWICE: Alert = {
   alert: "PacewatchLedTwice",
   severity: "page",
-  expr: `count by (job, vantage) (count by (job, vantage, instance) (${POLLING})) > 1`,
+  expr: `count by (job, vantage) (count by (job, vantage, instance) (${seenLately(POLLING)})) > 1`,
   holdsFor: "2m",
   summary: "{{ $value }} processes of the vantage {{ $labels.vantage }} poll",
   description: `All of these poll from {{ $labels.vantage }}: ${queryLabels(`count by (instance) (${POLLING}{job=%q,vantage=%q})`, "instance", "none")}. Together they may exceed the limits.`,
@@ -44,5 +44,5 @@ const PROCESS_DOWN: Alert = { ...DOWN, severity: "ticket", holdsFor: "10m" };
 
 export const VANTAGE_ALERTS: RuleGroup = {
   name: "pacewatch-vantages",
-  rules: [UNWATCHED, SILENT, TWICE, PROCESS_DOWN, LOCK_AWAY],
+  rules: [UNWATCHED, SILENT, TWICE, PROCESS_DOWN, RESTARTING_OF_SEVERAL, LOCK_AWAY],
 };

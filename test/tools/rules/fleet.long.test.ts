@@ -66,6 +66,12 @@ tests:
               summary: "2 processes of pw say that they lead"
               description: "All of these poll: a:1, b:1. Together they may exceed the limits."
               runbook_url: ""
+  # Prometheus was away while a node was drained: the leader that went with it has no end, and has one in five minutes.
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_leader{job="pw",instance="a:1"}', values: "1x10" }
+      - { series: 'pacewatch_leader{job="pw",instance="b:1"}', values: "_x11 1x20" }
+    alert_rule_test: [${[12, 13, 14, 15, 16].map((minute) => `{ eval_time: ${minute}m, alertname: PacewatchLedTwice }`).join(", ")}]
   # One of two is gone; another job has nothing to do with it.
   - interval: 1m
     input_series:
