@@ -2,7 +2,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { NameResolver } from "../../transport/dns/name-resolver.ts";
 import { KnownKeys } from "../../transport/secrets/known-keys.ts";
 import { dryRequest, send } from "./notify.ts";
-import type { Message } from "./plan/message.ts";
+import type { Member, Message } from "./plan/message.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
@@ -56,10 +56,11 @@ export async function notify(options: NotifyOptions): Promise<number> {
 function samples(atMs: number, pageUrl: string | undefined): readonly Message[] {
   const incident = `pacewatch/test/${atMs.toString(36)}`;
   const title = "A test of Pacewatch";
-  const member = {
+  const member: Omit<Member, "untilMs"> = {
     incident,
     subject: "pacewatch/test",
     upstream: undefined,
+    kind: "down",
     labels: {},
     title,
     sinceMs: atMs,

@@ -406,6 +406,18 @@ test("throttling is told after five minutes, and what becomes worse is told agai
   expect(world.heard.map(({ message }) => message.incident)).toEqual([id, id]);
 });
 
+test("an Alertmanager is told of the end of what it was told last, not of what it began as", async () => {
+  const world = await started([sampleReceiver({ kind: "alertmanager" })]);
+  world.fall("email", "throttled", "rate");
+  await world.clock.advance(8 * MINUTE_MS);
+  world.worsen("email");
+  await world.clock.advance(3 * MINUTE_MS);
+  world.rise("email");
+  await world.clock.advance(MINUTE_MS);
+  const kinds = world.heard.map(({ message }) => `${message.event} ${message.members[0]?.kind}`);
+  expect([...new Set(kinds)]).toEqual(["throttled throttled", "down down", "up down"]);
+});
+
 test("of one that nobody has looked at nothing is told or repeated, until its state is known", async () => {
   const world = await started([
     sampleReceiver({ remindMs: 4 * HOUR_MS }),

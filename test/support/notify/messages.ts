@@ -14,6 +14,7 @@ export function sampleMessage(changes: Partial<Message> = {}): Message {
       {
         incident: "email/mul1x2",
         subject: "email",
+        kind: "down",
         labels: { team: "growth" },
         upstream: "email",
         title: "email is down",

@@ -9,7 +9,7 @@ import { SIDE_WERE, SIDE_WORDS, whyWords } from "../../history/words.ts";
 import { oneLine } from "../../../kernel/text/escape.ts";
 import { listing } from "../../../kernel/text/listing.ts";
 import { dateTime } from "../../../kernel/time/civil-day.ts";
-import type { Alert } from "./alert.ts";
+import type { Alert, AlertKind } from "./alert.ts";
 import type { Outlook, Words } from "./outlook.ts";
 import type { Due, Question } from "./plan.ts";
 import { isOpen, type Notified } from "./transitions.ts";
@@ -19,6 +19,8 @@ export type Member = {
   readonly incident: string;
   readonly subject: string;
   readonly upstream: string | undefined;
+  /** As which it is told, also of its end. */
+  readonly kind: AlertKind;
   /** Those that the config gives the upstream. */
   readonly labels: Readonly<Record<string, string>>;
   readonly title: string;
@@ -84,6 +86,7 @@ export function composeMessage(first: Due, dues: readonly Due[], sources: Source
       incident: due.alert.id,
       subject: due.alert.subject,
       upstream: due.alert.upstream,
+      kind: kindOf(due),
       // Another vantage tells the same of itself, and must not end what this one told.
       labels: {
         ...(due.alert.upstream && sources.upstream(due.alert.upstream)?.labels),
@@ -101,6 +104,10 @@ export function composeMessage(first: Due, dues: readonly Due[], sources: Source
       .map((line) => oneLine(line, isOne ? LONGEST_LINE : LONGEST_LISTING)),
     link: pageUrl === undefined ? undefined : `${pageUrl}${path}`,
   };
+}
+
+function kindOf({ event, alert, notified }: Due): AlertKind {
+  return event === "up" || event === "flapping" ? (notified?.kind ?? alert.kind) : event;
 }
 
 /** Whether all that is open under this id ends now. */

@@ -327,9 +327,26 @@ test("an alert ends by itself four minutes after it was sent last, and at once w
     alertname: "PacewatchTrouble",
     subject: "email",
     upstream: "email",
+    severity: "page",
     team: "growth",
   });
 });
+
+test.each([
+  ["unauthorized", "page"],
+  ["blocked", "page"],
+  ["throttled", "ticket"],
+  ["credit_ending", "ticket"],
+] as const)(
+  "an alert about %s goes to whom Alertmanager sends a %s, and so does its end",
+  (kind, severity) => {
+    for (const message of [sampleMessage({ event: kind }), sampleUp()]) {
+      const members = message.members.map((each) => ({ ...each, kind }));
+      const [alert] = bodyOf("alertmanager", { ...message, members }) as { labels: object }[];
+      expect(alert?.labels).toMatchObject({ severity });
+    }
+  },
+);
 
 test("an alert never ends before it began, as where the clock was set back: it would be refused", () => {
   const { sinceMs } = sampleMessage();
