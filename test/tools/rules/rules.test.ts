@@ -115,6 +115,15 @@ describe.skipIf(promtool === undefined)("promtool", () => {
   });
 });
 
+test.each([
+  "config/prometheus/prometheus.yml",
+  "deploy/compose/prometheus.yml",
+  "deploy/kubernetes/base/service-monitor.yaml",
+  "deploy/kubernetes/single/service-monitor.yaml",
+])("a label of an upstream is no other one where %s gives one of its name to the target", (file) => {
+  expect(readFileSync(`${ROOT}${file}`, "utf8")).toMatch(/^ +honor_?labels: true$/im);
+});
+
 test("every alert has a case in which it fires, and one in which it does not", () => {
   const files = TEST_FILES.map((file) => RuleTests.parse(parse(readFileSync(`${ROOT}${file}`, "utf8"))));
   const cases = files.flatMap(({ tests }) => tests.flatMap(({ alert_rule_test }) => alert_rule_test));
