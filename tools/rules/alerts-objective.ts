@@ -4,7 +4,7 @@ import { formatDuration } from "../../src/kernel/time/duration.ts";
 import { OF_UPSTREAM, queryValue, reasonsOver, watchedIn } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { failedSlots, MONTH, watchedName } from "./recordings.ts";
-import { type Processes, ONE, type UpMetric } from "./processes.ts";
+import { lasting, type Processes, ONE, type UpMetric } from "./processes.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** This many slow polls may be an accident, however few polls there were. */
@@ -57,6 +57,6 @@ const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, 
 export function objectiveAlerts(up: UpMetric = UP, processes: Processes = ONE): RuleGroup {
   return {
     name: "pacewatch-objectives",
-    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(processes)],
+    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(processes)].map(lasting),
   };
 }

@@ -7,7 +7,7 @@ import {
 } from "./alert-text.ts";
 import { counted, grown } from "./counted.ts";
 import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
-import { aboutUpstream, HANDOVER, type Processes, upBy } from "./processes.ts";
+import { aboutUpstream, HANDOVER, lasting, type Processes, upBy } from "./processes.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const QUOTA_POLLS = 'pacewatch_poll_reasons_total{reason="quota"}';
@@ -185,8 +185,8 @@ and on (job, upstream) (${metric} == 1)`,
  */
 export function upstreamAlerts(
   recorded: readonly Recording[] = [],
-  down: Alert = DOWN,
-  seen: (alert: Alert) => Alert = (alert) => alert,
+  down: Alert = lasting(DOWN),
+  seen: (alert: Alert) => Alert = lasting,
   offline: Alert = OFFLINE_ALERT,
   more: readonly Alert[] = [],
 ): RuleGroup {

@@ -63,10 +63,15 @@ export const WATCHING: Recording = {
   expr: `count by (job, upstream) (\n  max by (${VANTAGES.labels}) (last_over_time(pacewatch_slots_total[${HANDOVER}]) ${NOT_OFFLINE})\n)`,
 };
 
+/** A scrape that failed, or a process that was replaced, is no end of it, and no second page. */
+export function lasting(alert: Alert): Alert {
+  return { ...alert, lastsFor: alert.lastsFor ?? HANDOVER };
+}
+
 /** An alert whose condition is true of more than half of the vantages. */
 export function byMajority(alert: Alert): Alert {
   return aboutUpstream({
-    ...alert,
+    ...lasting(alert),
     expr: `max by (job, upstream) (
 ${alert.expr}
 )
@@ -74,16 +79,14 @@ and on (job, upstream)
 count by (job, upstream) (max by (${VANTAGES.labels}) (
 ${alert.expr}
 )) > on (job, upstream) (${WATCHING.record} / 2)`,
-    lastsFor: alert.lastsFor ?? HANDOVER,
   });
 }
 
 /** An alert whose condition is true of a leader. */
 export function byAnyLeader(alert: Alert): Alert {
   return aboutUpstream({
-    ...alert,
+    ...lasting(alert),
     expr: `max by (job, upstream) (\n${alert.expr}\n)`,
-    lastsFor: alert.lastsFor ?? HANDOVER,
   });
 }
 

@@ -41,7 +41,8 @@ beforeAll(async () => {
     config: CONFIG,
     environment: { EMAIL_URL: email.url, AI_URL: aiRouter.url },
     // Two minutes of being offline after being offline are long to wait.
-    rulesOf: async (config) => (await rulesFor(config)).replace("keep_firing_for: 2m", "keep_firing_for: 5s"),
+    rulesOf: async (config) =>
+      (await rulesFor(config)).replaceAll("keep_firing_for: 2m", "keep_firing_for: 5s"),
     webhook,
     groupWait: `${GROUP_WAIT_S}s`,
   });

@@ -97,7 +97,7 @@ upstreams:
 `,
     environment: { AI_URL: router.url, EMAIL_URL: service.url, CLIENT_SECRET: "test-key-client" },
     // Nobody here waits for an hour.
-    rulesOf: async (config) => (await rulesFor(config)).replaceAll(/\bfor: \d+[mh]/g, "for: 2s"),
+    rulesOf: async (config) => (await rulesFor(config)).replaceAll(/for: \d+[mh]/g, "for: 2s"),
     webhook,
     groupWait: "1s",
   });
