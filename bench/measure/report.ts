@@ -8,7 +8,7 @@ import { inTransaction, makeWritable } from "../../src/features/state/database.t
 import { addUpDay } from "../../src/features/state/retention.ts";
 import { incidentRow } from "../../src/features/state/tables.ts";
 import { StateWriter } from "../../src/features/state/writing.ts";
-import { REPORT_FORMATS, type ReportFormat } from "../../src/features/report/formats.ts";
+import { REPORT_FORMATS, type ReportFormat } from "../../src/features/report/question.ts";
 import { dayText } from "../../src/kernel/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../src/kernel/time/duration.ts";
 import { imageCommand } from "../../tools/image-command.ts";

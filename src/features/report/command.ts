@@ -1,8 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { writeReport } from "./reporting.ts";
-import { isReportFormat, REPORT_FORMATS } from "./formats.ts";
-import { askedFor } from "./period.ts";
-import { reportedOf } from "./report.ts";
+import { questionFor } from "./question.ts";
 import { messageOf } from "../../kernel/text/escape.ts";
 import { type CommandIo, loadOrRefuse } from "../../config/command-line.ts";
 
@@ -20,7 +18,7 @@ export type ReportOptions = CommandIo & {
 
 /** Writes the report from the state file, also while the daemon runs: it only reads. */
 export async function report(options: ReportOptions): Promise<number> {
-  const { upstream, format, state, wallNowMs, out, err } = options;
+  const { state, wallNowMs, out, err } = options;
   const refuse = (why: string): number => {
     err(`cannot report: ${why}\n`);
     return 1;
@@ -33,22 +31,14 @@ export async function report(options: ReportOptions): Promise<number> {
     return refuse(
       'nothing is kept: the config has no "state.path", such as state: { path: pacewatch.db }, and --state names no file',
     );
-  const asked = askedFor(options, wallNowMs);
-  if (typeof asked === "string") return refuse(asked);
-  if (!isReportFormat(format)) return refuse(`--format must be one of ${REPORT_FORMATS.join(", ")}`);
-  const unknown = upstream.find((name) => config.upstreams.every((each) => each.name !== name));
-  if (unknown !== undefined) return refuse(`no upstream of the config is called ${JSON.stringify(unknown)}`);
-  const reported = config.upstreams
-    .filter(({ name }) => upstream.length === 0 || upstream.includes(name))
-    .map(reportedOf);
+  const question = questionFor(options, config, paths, wallNowMs);
+  if ("why" in question) return refuse(question.why);
   // It makes much garbage, which V8 would let grow: so a year of 100 upstreams takes 125 MB, not 170, in the same time.
   setFlagsFromString("--semi-space-growth-factor=1");
   // Of eleven such years as HTML, the largest took 155 MB where the old heap may grow by half before it is collected.
   setFlagsFromString("--heap-growing-percent=15");
   let isBegun = false;
-  const { vantage } = config;
   try {
-    const question = { paths, vantage, upstreams: reported, asked, format, nowMs: wallNowMs };
     for (const piece of writeReport(question)) {
       out(piece);
       isBegun = true;

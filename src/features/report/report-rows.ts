@@ -179,7 +179,7 @@ function requireVersion(version: number): void {
 
 /** Undefined where one of them is not what we would write. */
 function figuresIn(sums: unknown): Figures | undefined {
-  const figures: Record<keyof Figures, number> = { ...NOTHING };
+  const figures = { ...NOTHING };
   FIGURES.forEach((figure, place) => {
     figures[figure] = Number(isList(sums) ? sums[place] : undefined);
   });

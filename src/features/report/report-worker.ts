@@ -1,5 +1,6 @@
 import { parentPort } from "node:worker_threads";
-import { type ReportQuestion, writeReport } from "./reporting.ts";
+import type { ReportQuestion } from "./question.ts";
+import { writeReport } from "./reporting.ts";
 
 const UTF8 = new TextEncoder();
 

@@ -22,22 +22,25 @@ export type Reported = Pick<Upstream, "budgets" | "labels"> & {
 };
 
 /** What the state file has of one day, added up of its hours. */
-export const FIGURES = [
-  "polls",
-  "ok",
-  "failed",
-  "throttled",
-  "rejected",
-  "offline",
-  "withinObjective",
-  "okMs",
-  "slowestMs",
-  "watchedMs",
-  "failedMs",
-  "watchedMinutes",
-  "badMinutes",
-] as const;
-export type Figures = Readonly<Record<(typeof FIGURES)[number], number>>;
+export const NOTHING = {
+  polls: 0,
+  ok: 0,
+  failed: 0,
+  throttled: 0,
+  rejected: 0,
+  offline: 0,
+  withinObjective: 0,
+  okMs: 0,
+  slowestMs: 0,
+  watchedMs: 0,
+  failedMs: 0,
+  watchedMinutes: 0,
+  badMinutes: 0,
+};
+export type Figures = Readonly<typeof NOTHING>;
+export const FIGURES: readonly (keyof Figures)[] = Object.keys(NOTHING).filter(
+  (key): key is keyof Figures => key in NOTHING,
+);
 
 export type KeptIncident = Incident & {
   readonly evidence: readonly PollStatus[];
@@ -75,12 +78,10 @@ export type Sums = Omit<Figures, "polls" | "okMs" | "slowestMs" | "badMinutes"> 
   readonly badMinutes: number | undefined;
 };
 
-export type ReportedDay = Sums & { readonly day: string; readonly fromMs: number; readonly toMs: number };
+export type ReportedDay = Sums & Range & { readonly day: string };
 
-export type ReportedMonth = Pick<Month, "isWhole"> & {
+export type ReportedMonth = Omit<Month, "name"> & {
   readonly month: string;
-  readonly fromMs: number;
-  readonly toMs: number;
   readonly isOver: boolean;
   /** All that have begun: what nobody watched counts as good. */
   readonly minutes: number;
@@ -95,12 +96,14 @@ export type ReportedMonth = Pick<Month, "isWhole"> & {
   readonly claimUntilMs: number | undefined;
 };
 
-export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" | "reasons" | "evidence"> & {
+export type ReportedIncident = Pick<
+  KeptIncident,
+  "state" | "reason" | "polls" | "reasons" | "evidence" | "seenAtMs"
+> & {
   /** When the first poll was sent that shows it; when that ended where it is not kept. */
   readonly fromMs: number;
   /** The end of the first ok poll. Undefined if it was not over when it was seen last. */
   readonly toMs: number | undefined;
-  readonly seenAtMs: number;
   /** Nobody watched any more. */
   readonly isUnwatched: boolean;
   readonly durationMs: number;
@@ -114,17 +117,12 @@ export type ReportedCost = Pick<KeptCost, "month" | "currency" | "polls"> & { re
 
 /** Incidents and days are worked out anew each time: of all upstreams together they would be most of the memory. */
 export type UpstreamReport = Sums &
-  Pick<Reported, "method" | "url" | "budgets" | "labels"> & {
+  Omit<Reported, "name"> &
+  Omit<Period, "days" | "months"> & {
     readonly upstream: string;
-    readonly schedule: string;
-    readonly latencyObjectiveMs: number;
-    readonly timeZone: string;
-    readonly fromMs: number;
-    readonly toMs: number;
-    /** How much of it is over. */
+    /** How much of the period is over. */
     readonly lengthMs: number;
     readonly watched: number;
-    readonly sla: Sla | undefined;
     readonly months: readonly ReportedMonth[];
     readonly costs: readonly ReportedCost[];
     /** The oldest first. */
@@ -156,7 +154,7 @@ export function upstreamReport(
   period: Period,
   nowMs: number,
 ): UpstreamReport {
-  const { name, method, url, budgets, labels, schedule, latencyObjectiveMs, sla } = upstream;
+  const { name, sla, ...same } = upstream;
   // Of several files, each may have hours of the same day.
   const figures = period.days.map((_, place) => added(kept.flatMap(({ days }) => days[place] ?? [])));
   const overMs = ({ fromMs, toMs }: Range): number => Math.max(0, Math.min(toMs, nowMs) - fromMs);
@@ -169,12 +167,7 @@ export function upstreamReport(
   const lengthMs = overMs(period);
   return {
     upstream: name,
-    method,
-    url,
-    budgets,
-    labels,
-    schedule,
-    latencyObjectiveMs,
+    ...same,
     timeZone: period.timeZone,
     fromMs: period.fromMs,
     toMs: period.toMs,
@@ -222,29 +215,13 @@ type Range = Pick<Span, "fromMs" | "toMs">;
 function added(all: readonly Figures[]): Figures {
   const [first = NOTHING, ...more] = all;
   if (more.length === 0) return first;
-  const sums: Record<keyof Figures, number> = { ...NOTHING };
+  const sums = { ...NOTHING };
   for (const each of all)
     for (const figure of FIGURES)
       sums[figure] =
         figure === "slowestMs" ? Math.max(sums[figure], each[figure]) : sums[figure] + each[figure];
   return sums;
 }
-
-export const NOTHING: Figures = {
-  polls: 0,
-  ok: 0,
-  failed: 0,
-  throttled: 0,
-  rejected: 0,
-  offline: 0,
-  withinObjective: 0,
-  okMs: 0,
-  slowestMs: 0,
-  watchedMs: 0,
-  failedMs: 0,
-  watchedMinutes: 0,
-  badMinutes: 0,
-};
 
 /** A poll that ends early in a range may have watched the time before it too. */
 function sumsOf(
@@ -284,7 +261,8 @@ function monthOf(
   sla: Sla,
   nowMs: number,
 ): ReportedMonth {
-  const { name, fromMs, toMs, isWhole } = month;
+  const { name, ...span } = month;
+  const { fromMs, toMs, isWhole } = span;
   const isOver = toMs <= nowMs;
   // A poll in the minute that is not over counts as well.
   const minutes = Math.ceil((Math.min(toMs, nowMs) - fromMs) / MINUTE_MS);
@@ -296,9 +274,7 @@ function monthOf(
   const credit = isWhole && isOver ? due?.[0]?.credit : undefined;
   return {
     month: name,
-    fromMs,
-    toMs,
-    isWhole,
+    ...span,
     isOver,
     minutes,
     watchedMinutes,
@@ -313,7 +289,8 @@ function monthOf(
 }
 
 function incidentOf(incident: KeptIncident, { fromMs, toMs }: Period, nowMs: number): ReportedIncident {
-  const { state, reason, polls, evidence, startedAtMs, endedAtMs, seenAtMs, isUnwatched = false } = incident;
+  const { state, reason, polls, reasons, evidence, seenAtMs } = incident;
+  const { startedAtMs, endedAtMs, isUnwatched = false } = incident;
   const first = evidence.find(({ outcome, atMs }) => outcome === OUTCOME_OF[state] && atMs <= startedAtMs);
   const begunMs = first?.atMs ?? startedAtMs;
   const untilMs = Math.max(begunMs, endedAtMs ?? Math.min(seenAtMs, nowMs));
@@ -321,7 +298,7 @@ function incidentOf(incident: KeptIncident, { fromMs, toMs }: Period, nowMs: num
     state,
     reason,
     polls,
-    reasons: incident.reasons,
+    reasons,
     evidence,
     fromMs: begunMs,
     toMs: endedAtMs,

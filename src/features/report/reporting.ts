@@ -1,21 +1,9 @@
-import type { Vantage } from "../../kernel/config/config.ts";
 import { keptIn } from "./report-rows.ts";
-import { type Asked, periodOf } from "./period.ts";
-import { isEmpty, type Report, type Reported, type UpstreamReport, upstreamReport } from "./report.ts";
+import { periodOf } from "./period.ts";
+import { isEmpty, type Report, type UpstreamReport, upstreamReport } from "./report.ts";
 import { csvOf, jsonOf } from "./text-formats.ts";
-import { type ReportFormat } from "./formats.ts";
+import type { ReportFormat, ReportQuestion } from "./question.ts";
 import { reportPage } from "./page.ts";
-
-export type ReportQuestion = {
-  /** State files: of a fleet, one for each process that has polled them. */
-  readonly paths: readonly string[];
-  /** From where they were watched; undefined where nobody else watches. */
-  readonly vantage?: Vantage | undefined;
-  readonly upstreams: readonly Reported[];
-  readonly asked: Asked;
-  readonly format: ReportFormat;
-  readonly nowMs: number;
-};
 
 const WRITERS: Readonly<Record<ReportFormat, (report: Report) => Iterable<string>>> = {
   html: reportPage,

@@ -1,30 +1,26 @@
-import { isReportFormat, REPORT_FORMATS, REPORT_TYPES, type ReportFormat } from "./formats.ts";
-import { type Asked, askedFor } from "./period.ts";
+import { questionFor, type ReportFormat, type ReportQuestion } from "./question.ts";
 import { type HttpAnswer, type HttpRequest, textAnswer } from "../../http/guards/guard.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import { askOnce } from "../../platform/thread.ts";
-import { reportedOf } from "./report.ts";
-import type { ReportQuestion } from "./reporting.ts";
 import type { Answers, Pieces } from "../../http/routes/answers.ts";
 import { get, type RoutesOf } from "../../http/routes/routes.ts";
 
-export type ReportRequest = {
-  readonly upstreams: readonly string[];
-  readonly asked: Asked;
-  readonly format: ReportFormat;
-};
-
 /** Asked anew for each request: a reload may have changed them. */
 export type ReportDeps = {
-  /** The upstreams of now. */
-  status(): { readonly names: Iterable<string>; readonly nowMs: number };
+  status(): { readonly nowMs: number };
   config(): Config;
 };
 
-type MakeReport = (request: ReportRequest, config: Config, nowMs: number) => Promise<Pieces>;
+type MakeReport = (question: ReportQuestion) => Promise<Pieces>;
 
 /** In the memory of the daemon: a month of a hundred upstreams. The command has no such bound. */
 const MOST_REPORTED_DAYS = 3_200;
+
+const TYPES: Readonly<Record<ReportFormat, string>> = {
+  html: "text/html; charset=UTF-8",
+  json: "application/json",
+  csv: "text/csv; charset=UTF-8",
+};
 
 export function reportRoutes(deps: ReportDeps, make: MakeReport = inThread): RoutesOf {
   // Each takes a second or more of a thread: pages do not wait for it.
@@ -43,43 +39,27 @@ function report(
   const config = deps.config();
   if (config.state === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
   const { searchParams: search } = request.url;
-  const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
-  const { names: known, nowMs } = deps.status();
-  const all = [...known];
-  const wanted = search.has("upstream") ? search.getAll("upstream") : all;
-  const asked = askedFor({ month, from, to }, nowMs);
-  const format = search.get("format") ?? "html";
-  if (typeof asked === "string") return textAnswer(`cannot report: ${asked}\n`, 400);
-  if (!isReportFormat(format))
-    return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
-  const names = new Set(all);
-  const unknown = wanted.find((name) => !names.has(name));
-  if (unknown !== undefined)
-    return textAnswer(`cannot report: no upstream here is called ${JSON.stringify(unknown)}\n`, 404);
-  const upstreams = [...new Set(wanted)];
+  const [month, from, to, format = "html"] = ["month", "from", "to", "format"].map(
+    (name) => search.get(name) ?? undefined,
+  );
+  const written = { upstream: search.getAll("upstream"), month, from, to, format };
+  const question = questionFor(written, config, [config.state.path], deps.status().nowMs);
+  if ("why" in question)
+    return textAnswer(`cannot report: ${question.why}\n`, question.isUnknown ? 404 : 400);
+  const { upstreams, asked } = question;
   if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
     return textAnswer(
       "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",
       400,
     );
-  const question = { upstreams, asked, format };
-  return answers.serve(request, JSON.stringify(question), async () => ({
+  const key = JSON.stringify([upstreams.map(({ name }) => name), asked, question.format]);
+  return answers.serve(request, key, async () => ({
     status: 200,
-    type: REPORT_TYPES[format],
-    pieces: await make(question, deps.config(), nowMs),
+    type: TYPES[question.format],
+    pieces: await make(question),
   }));
 }
 
-/** Of upstreams that are in the running config. */
-function inThread(
-  { upstreams, asked, format }: ReportRequest,
-  config: Config,
-  nowMs: number,
-): Promise<Pieces> {
-  const wanted = new Set(upstreams);
-  const reported = config.upstreams.filter(({ name }) => wanted.has(name)).map(reportedOf);
-  const paths = config.state === undefined ? [] : [config.state.path];
-  const { vantage } = config;
-  const question: ReportQuestion = { paths, vantage, upstreams: reported, asked, format, nowMs };
+function inThread(question: ReportQuestion): Promise<Pieces> {
   return askOnce("report", new URL("report-worker.ts", import.meta.url), question);
 }

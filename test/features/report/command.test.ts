@@ -5,7 +5,7 @@ import { load } from "../../../src/app/features/sections.ts";
 
 test.each<[Partial<ReportOptions>, string]>([
   [{ upstream: ["api", "nobody"] }, 'no upstream of the config is called "nobody"'],
-  [{ format: "pdf" }, "--format must be one of "],
+  [{ format: "pdf" }, "format must be one of "],
   [
     { state: [] },
     'nothing is kept: the config has no "state.path", such as state: { path: pacewatch.db }, and --state names no file',

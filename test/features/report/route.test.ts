@@ -1,26 +1,27 @@
 import { describe, expect, test } from "vitest";
-import { type ReportRequest, reportRoutes } from "../../../src/features/report/route.ts";
-import type { Status } from "../../../src/features/status/status.ts";
+import { reportRoutes } from "../../../src/features/report/route.ts";
+import type { ReportQuestion } from "../../../src/features/report/question.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { sampleConfig } from "../../support/kernel-samples.ts";
-import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import { sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
+import { sampleRoutesDeps, sampleStatus } from "../../support/samples.ts";
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
 
 function scene() {
-  const asked: ReportRequest[] = [];
+  const asked: ReportQuestion[] = [];
   const names = Array.from({ length: 120 }, (_, place) => `upstream-${place}`);
-  const status = () =>
-    sampleStatus({ nowMs: NOW_MS, upstreams: names.map((name) => sampleUpstreamStatus({ name })) });
-  const app = appThatReports(status, (request) => {
-    asked.push(request);
-    return Promise.resolve([`${request.format} of ${request.upstreams.length}`]);
+  const app = appThatReports(names, (question) => {
+    asked.push(question);
+    return Promise.resolve([`${question.format} of ${question.upstreams.length}`]);
   });
   return { asked, app };
 }
 
-function appThatReports(status: () => Status, make: Parameters<typeof reportRoutes>[1]) {
-  const deps = sampleRoutesDeps({ status, config: () => sampleConfig({ state: { path: "unused" } }) });
+function appThatReports(names: readonly string[], make: Parameters<typeof reportRoutes>[1]) {
+  const upstreams = names.map((name) => sampleUpstream({ name }));
+  const config = sampleConfig({ state: { path: "unused" }, upstreams });
+  const status = () => sampleStatus({ nowMs: NOW_MS });
+  const deps = sampleRoutesDeps({ status, config: () => config });
   return routesToAsk({ ...deps, features: [reportRoutes(deps, make), ...deps.features] });
 }
 
@@ -33,9 +34,9 @@ describe("a report at the port", () => {
     expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(answer.headers.get("refresh")).toBeNull();
     const day = (text: string): number => Date.parse(text) / 86_400_000;
-    expect(asked).toEqual([
+    expect(asked).toMatchObject([
       {
-        upstreams: ["upstream-7", "upstream-8"],
+        upstreams: [{ name: "upstream-7" }, { name: "upstream-8" }],
         asked: {
           firstDay: day("2026-10-01"),
           lastDay: day("2026-10-31"),
@@ -79,14 +80,11 @@ describe("a report at the port", () => {
   test("is written once for all who ask for the same while it is, and other pages do not wait for it", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let written = 0;
-    const app = appThatReports(
-      () => sampleStatus(),
-      async () => {
-        written += 1;
-        await promise;
-        return ["done"];
-      },
-    );
+    const app = appThatReports(["upstream"], async () => {
+      written += 1;
+      await promise;
+      return ["done"];
+    });
     const path = "/report?month=2026-10";
     const first = app.request(path);
     const others = [app.request(path), app.request(path)];

@@ -10,7 +10,7 @@ import {
 } from "../../../src/features/report/report.ts";
 import { hash32 } from "../../../src/kernel/schedule/hash.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/kernel/time/duration.ts";
-import type { ReportRequest } from "../../../src/features/report/route.ts";
+import type { ReportQuestion } from "../../../src/features/report/question.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
 import { sampleUpstream } from "../kernel-samples.ts";
 import { samplePollStatus } from "../samples.ts";
@@ -22,11 +22,11 @@ export const REPORT_PATH = "report?month=2026-10";
 export const PAPER_PX = 718;
 
 /** A report with what makes tables wide: long names, ids and answers, and great numbers. */
-export function reportScene({ upstreams, asked }: Pick<ReportRequest, "upstreams" | "asked">): Report {
+export function reportScene({ upstreams, asked }: Pick<ReportQuestion, "upstreams" | "asked">): Report {
   return {
     version: 1,
     atMs: SCENE_NOW_MS,
-    upstreams: upstreams.map((name, place) => {
+    upstreams: upstreams.map(({ name }, place) => {
       const sla = place % 2 === 0 ? SLA : undefined;
       const period = periodOf(asked, sla?.timeZone ?? "UTC", SCENE_NOW_MS);
       const reported = { ...reportedOf(sampleUpstream({ name, labels: LABELS })), sla };
