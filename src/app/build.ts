@@ -51,7 +51,7 @@ export async function build(
     ...parts,
     load: loadInThread,
     life: () => lives.life,
-    onChanged: (changed) => lives.changed(changed),
+    onChanged: (changed) => lives.life?.changed(changed),
   });
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
@@ -154,11 +154,11 @@ async function startHttp(
   return server;
 }
 
-function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: Logger): void {
+function warnOfOpenFiles(files: OpenFiles, upstreams: number, log: Logger): void {
   const needed = limitNeeded(files, upstreams, DEFAULT_SERVER_LIMITS.maxConnections);
   if (needed === undefined) return;
   log.warn(
-    { limit: files?.limit, needed, connections: connectionsLeft(files, upstreams) },
+    { limit: files.limit, needed, connections: connectionsLeft(files, upstreams) },
     "the limit of open files (ulimit -n) is too low for this config: fewer connections are accepted, so that polls go on",
   );
 }

@@ -7,16 +7,6 @@ import type { Poll } from "../kernel/poll/poll.ts";
 import { judge, type PollTimes } from "../kernel/polling/poll-once.ts";
 import { judgingOf } from "./features/judging.ts";
 
-/**
- * The thread is ended where one answer takes more: libraries match expressions and JSON Schemas, and none counts its
- * steps. CPU time, as a machine that stands still is not the answer's fault. The most JSON that is parsed, and what it is
- * judged by, fit into that heap.
- */
-const JUDGING_CPU_MS = 3_000;
-const JUDGING_HEAP_MIB = 192;
-/** Each that waits has 64 KiB, or a part of the memory for bodies. */
-const MOST_TO_JUDGE = 500;
-
 export type LargeAnswer = {
   readonly upstream: Upstream;
   readonly observation: Omit<Observation, "withoutKeys" | "large">;
@@ -32,20 +22,21 @@ const IDLE_MS = 30_000;
 const LOOK_EVERY_MS = 500;
 const NOT_BEGUN = -1;
 
-type Limits = {
-  readonly cpuMs: number;
-  /** A thread that gets so little CPU that one answer is not judged after so many looks is started again. */
-  readonly looks: number;
-  readonly waiting: number;
-  readonly heapMib: number;
-};
+/** A thread that gets so little CPU that one answer is not judged after so many looks is started again. */
+const MOST_LOOKS = 60;
 
-const LIMITS: Limits = {
-  cpuMs: JUDGING_CPU_MS,
-  looks: 60,
-  waiting: MOST_TO_JUDGE,
-  heapMib: JUDGING_HEAP_MIB,
+/**
+ * The thread is ended where one answer takes more: libraries match expressions and JSON Schemas, and none counts its
+ * steps. CPU time, as a machine that stands still is not the answer's fault.
+ */
+const LIMITS = {
+  cpuMs: 3_000,
+  /** The most JSON that is parsed, and what it is judged by, fit into that heap. */
+  heapMib: 192,
+  /** Each that waits has 64 KiB, or a part of the memory for bodies. */
+  waiting: 500,
 };
+type Limits = Readonly<typeof LIMITS>;
 
 type Why = { readonly fault: Unjudged; readonly detail: string };
 
@@ -130,7 +121,7 @@ export class LargeAnswers implements AsyncDisposable {
   /** Ends the thread where one answer takes too much of it, and says why; undefined where it was judged before. */
   async #watch(isJudged: AbortSignal): Promise<Why | undefined> {
     let cpuMs: number | undefined;
-    for (let looks = 0; looks < this.#limits.looks; looks += 1) {
+    for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
       await this.#clock.sleep(LOOK_EVERY_MS, isJudged);
       if (isJudged.aborted) return undefined;
       const begunMs = Atomics.load(this.#begun, 0);

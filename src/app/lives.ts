@@ -61,10 +61,6 @@ export class Lives implements AsyncDisposable {
     return { kind: "opened", what: undefined };
   }
 
-  changed(config: Config): void {
-    this.#life?.changed(config);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     const drained = this.#life?.drain() ?? Promise.resolve(new Map<string, number>());
     await (this.#lead?.stop(drained) ?? drained);

@@ -1,12 +1,5 @@
 import { totalmem } from "node:os";
-import {
-  closeProbes,
-  type FaultOf,
-  openProbes,
-  type ProbeParts,
-  type Probes,
-  upstreamsToOpen,
-} from "./probes.ts";
+import { closeProbes, openProbes, type ProbeParts, type Probes, upstreamsToOpen } from "./probes.ts";
 import type { TransportParts } from "../transport/open.ts";
 import { COUNTERS } from "./features/shown.ts";
 import { type Budgets, equipmentOf } from "./features/polling.ts";
@@ -110,12 +103,12 @@ export class AppPolling implements AsyncDisposable {
 
   /** How many cannot be reached because we are offline; 0 while any answers. */
   offlineUpstreams(nowMs: number): number {
-    return this.#records.offlineUpstreams(nowMs);
+    return this.#records.network.unreachable(nowMs);
   }
 
   /** It failed, and the failure may be our own network's. */
   isUnsure(upstream: string): boolean {
-    return this.#records.isUnsure(upstream);
+    return this.#records.network.isSuspected(upstream);
   }
 
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -131,7 +124,7 @@ export class AppPolling implements AsyncDisposable {
     if (faults.length === 0) return { kind: "opened", what: probes };
     await closeProbes(probes);
     for (const each of this.#credentials) each.keep(this.#config.upstreams);
-    return { kind: "refused", faults: faults.map(({ fault }) => fault) };
+    return { kind: "refused", faults };
   }
 
   /** At once, with the probes that were opened for it. */
@@ -160,7 +153,8 @@ export class AppPolling implements AsyncDisposable {
     // A token in flight is of no use to anybody, while polls in flight may end.
     const closing = this.#credentials.map((each) => each[Symbol.asyncDispose]());
     await Promise.all([this.#supervisor.drain(), ...closing]);
-    this.#records.close();
+    // What is not known to be our own network's failure is left as it is.
+    this.#records.network.keep([]);
     await this.#largeAnswers[Symbol.asyncDispose]();
   }
 
@@ -176,9 +170,9 @@ export class AppPolling implements AsyncDisposable {
   }
 
   /** One unreadable key does not stop the other upstreams. */
-  async #tryAgain(faults: readonly FaultOf[]): Promise<void> {
+  async #tryAgain(faults: readonly string[]): Promise<void> {
     const { log, clock, stopping } = this.#parts;
-    log.error({ faults: faults.map(({ fault }) => fault) }, "cannot poll all upstreams, trying again");
+    log.error({ faults }, "cannot poll all upstreams, trying again");
     await clock.sleep(TRY_AGAIN_MS, stopping);
     if (!stopping.aborted) await this.exclusively(() => this.begin());
   }

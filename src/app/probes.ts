@@ -16,8 +16,6 @@ export type ProbeParts = TransportParts & {
 
 export type Probes = ReadonlyMap<string, Probe>;
 
-export type FaultOf = { readonly upstream: string; readonly fault: string };
-
 /** Thousands of probes take seconds to open. After this long, polls and requests get a turn. */
 const YIELD_EVERY_MS = 10;
 
@@ -25,15 +23,14 @@ const YIELD_EVERY_MS = 10;
 export async function openProbes(
   upstreams: readonly Upstream[],
   parts: ProbeParts,
-): Promise<{ readonly probes: Probes; readonly faults: readonly FaultOf[] }> {
+): Promise<{ readonly probes: Probes; readonly faults: readonly string[] }> {
   const probes = new Map<string, Probe>();
-  const faults: FaultOf[] = [];
+  const faults: string[] = [];
   let sinceMs = parts.clock.now();
   for (const upstream of upstreams) {
-    const { name } = upstream;
     const opened = await openUpstream(upstream, parts);
-    if (opened.kind === "opened") probes.set(name, opened.what);
-    else faults.push(...faultsOf(upstream, opened).map((fault) => ({ upstream: name, fault })));
+    if (opened.kind === "opened") probes.set(upstream.name, opened.what);
+    else faults.push(...faultsOf(upstream, opened));
     if (parts.clock.now() - sinceMs < YIELD_EVERY_MS) continue;
     await nextTurn();
     sinceMs = parts.clock.now();

@@ -55,7 +55,8 @@ export class Records {
   readonly #records = new Map<string, UpstreamRecord>();
   /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
   readonly #gone = new Map<string, Gone>();
-  readonly #network = new OwnNetwork();
+  /** Whether it is ours that fails. */
+  readonly network: OwnNetwork = new OwnNetwork();
   #isSettling = false;
   /** How an earlier process saw upstreams that have not been polled here since. */
   readonly #seenBefore: Map<string, SeenBefore>;
@@ -77,21 +78,6 @@ export class Records {
 
   of(upstream: string): UpstreamRecord | undefined {
     return this.#records.get(upstream);
-  }
-
-  /** How many cannot be reached because we are offline; 0 while any answers. */
-  offlineUpstreams(nowMs: number): number {
-    return this.#network.unreachable(nowMs);
-  }
-
-  /** It failed, and the failure may be our own network's. */
-  isUnsure(upstream: string): boolean {
-    return this.#network.isSuspected(upstream);
-  }
-
-  /** Judges no more: what is not known to be our own network's failure is left as it is. */
-  close(): void {
-    this.#network.keep([]);
   }
 
   /** The same for the same upstream, across reloads. */
@@ -126,7 +112,7 @@ export class Records {
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
       this.#judge(name, poll, judged),
     );
-    this.#network.watch(upstream, nowMs);
+    this.network.watch(upstream, nowMs);
     this.#records.set(name, record);
     return record;
   }
@@ -157,7 +143,7 @@ export class Records {
       if (lastPoll !== undefined || incidents.length > 0 || !kept.tracks.isEmpty)
         keepNewest(this.#gone, name, { incidents, polls, evidence, knownUntilMs, kept }, MOST_GONE);
     }
-    this.#network.keep(upstreams);
+    this.network.keep(upstreams);
   }
 
   /** What the next leader must know of it: undefined where it is well, or nobody knows. */
@@ -186,17 +172,17 @@ export class Records {
   }
 
   #judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
-    this.#network.judge(upstream, poll, judged);
-    if (this.#network.isWaiting && !this.#isSettling) void this.#settle();
+    this.network.judge(upstream, poll, judged);
+    if (this.network.isWaiting && !this.#isSettling) void this.#settle();
   }
 
   /** A failure that only another upstream could explain is counted though none is polled. */
   async #settle(): Promise<void> {
     const { clock, stopping } = this.#parts;
     this.#isSettling = true;
-    while (this.#network.isWaiting && !stopping.aborted) {
+    while (this.network.isWaiting && !stopping.aborted) {
       await clock.sleep(SETTLE_EVERY_MS, stopping);
-      this.#network.settle(clock.wallNow());
+      this.network.settle(clock.wallNow());
     }
     this.#isSettling = false;
   }

@@ -103,7 +103,7 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const polled = asked.map(({ upstream }) => upstream);
   const { probes, faults: unopened } = await openProbes(polled, { ...parts, credentials });
   stack.defer(() => closeProbes(probes));
-  for (const { fault } of unopened) err(fault);
+  for (const fault of unopened) err(fault);
   if (unopened.length > 0) return 1;
   const windows = windowsIn(notes);
   const polls = asked.map(async (each): Promise<Result | undefined> => {

@@ -51,7 +51,7 @@ async function openScene(): Promise<Scene> {
       withdraw: () => {},
       life: () => lives.life,
       stopping: new AbortController().signal,
-      onChanged: (changed) => lives.changed(changed),
+      onChanged: (changed) => lives.life?.changed(changed),
     }),
   );
   const status = (): never => {
