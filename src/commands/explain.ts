@@ -2,16 +2,14 @@ import { readFile } from "node:fs/promises";
 import { decodeBody } from "../transport/decode.ts";
 import { concernOf, type Draw, drawsOn, WHY } from "../features/hints/concern.ts";
 import { HINTS, type AnswerHints } from "../features/hints/fields/answer-hints.ts";
-import { type AdvertisedLimit, limitsOf } from "../features/hints/fields/limits.ts";
+import { limitsOf } from "../features/hints/fields/limits.ts";
 import type { Expectation, Upstream } from "../kernel/config/config.ts";
 import { type AnswerHead, type Exchange, headerValue } from "../kernel/exchange/exchange.ts";
-import type { PollOutcome } from "../kernel/exchange/outcome.ts";
 import { bodyReadingOf } from "../app/features/reading.ts";
 import type { BodyReading } from "../transport/body-reader.ts";
 import { Answer } from "../kernel/poll/answer.ts";
 import { judgeAnswer, type Libraries } from "../kernel/poll/judging.ts";
 import { jsonOfSaid, linesOfSaid } from "../app/features/said.ts";
-import type { Fields } from "../kernel/text/field.ts";
 import { humanDuration } from "../platform/humanize.ts";
 import { oneLine } from "../kernel/text/escape.ts";
 import { listing } from "../kernel/text/listing.ts";
@@ -49,8 +47,7 @@ export async function explain(command: ExplainCommand): Promise<number> {
   }
   const libraries = await librariesFor(expected);
   const explained = explanationOf(answer, expected, command.wallNowMs, libraries);
-  const { explanation, said } = explained;
-  const shown = { ...jsonOfSaid(said), ...explanation };
+  const shown = { ...jsonOfSaid(explained.said), ...explained.explanation };
   out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : describe(explained));
   return 0;
 }
@@ -116,30 +113,16 @@ function readAs(reading: BodyReading | undefined, body: Uint8Array): Pick<Answer
   return { body: fold.events === 0 ? body : fold.last, stream: fold.read };
 }
 
+type Explained = ReturnType<typeof explanationOf>;
+type Explanation = Explained["explanation"];
+
 /** `said`: what was read in it. */
-type Explained = { readonly explanation: Explanation; readonly said: Fields | undefined };
-
-type Explanation = {
-  readonly status: number;
-  readonly outcome: PollOutcome["kind"];
-  readonly reason: string;
-  readonly detail: string;
-  readonly words: string | undefined;
-  readonly pause: AnswerHints["pause"] | undefined;
-  readonly throttled: boolean;
-  /** For whose limit it is taken, where the upstream draws on several. */
-  readonly budgets: readonly { readonly budget: string; readonly because: string }[];
-  readonly limits: readonly AdvertisedLimit[];
-  readonly remaining: AnswerHints["remaining"];
-  readonly malformed: number;
-};
-
 function explanationOf(
   { head, body }: Saved,
   { draws = [], ...asked }: Expected,
   wallNowMs: number,
   libraries: Libraries,
-): Explained {
+) {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, ...readAs(bodyReadingOf(asked), body) } as const;
@@ -161,6 +144,7 @@ function explanationOf(
     words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
     pause: hints?.pause,
     throttled: hints?.throttled === true,
+    // For whose limit it is taken, where the upstream draws on several.
     budgets:
       hints === undefined || draws.length < 2
         ? []

@@ -3,31 +3,24 @@ import type { Clock } from "../../kernel/time/clock.ts";
 import { cutOff, whenResponseEnds } from "../guards/guard.ts";
 import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 
-/** One client, or many together, may use so much. */
-export type ServerLimits = RouteLimits & {
-  readonly maxConnections: number;
-  /** Unanswered requests on one connection. */
-  readonly maxPipelined: number;
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
-  readonly keepAliveTimeoutMs: number;
-  /** From the first byte of the answer to the last, however slowly the client reads. */
-  readonly responseTimeoutMs: number;
-  /** How long a shutdown waits for requests in flight. */
-  readonly closeGraceMs: number;
-};
-
-export const DEFAULT_SERVER_LIMITS: ServerLimits = {
-  ...DEFAULT_ROUTE_LIMITS,
+const OF_CONNECTIONS = {
   maxConnections: 256,
+  /** Unanswered requests on one connection. */
   maxPipelined: 16,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
+  /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
   keepAliveTimeoutMs: 75_000,
+  /** From the first byte of the answer to the last, however slowly the client reads. */
   responseTimeoutMs: 30_000,
+  /** How long a shutdown waits for requests in flight. */
   closeGraceMs: 1000,
 };
+
+/** One client, or many together, may use so much. */
+export type ServerLimits = RouteLimits & Readonly<typeof OF_CONNECTIONS>;
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = { ...DEFAULT_ROUTE_LIMITS, ...OF_CONNECTIONS };
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
