@@ -71,7 +71,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     ...readWith(quotas.sums).filter(({ json }) => json !== NOTHING_HELD),
     ...[...polling.seen].map(([upstream, seen]) => seenNote(upstream, seen)),
   ];
-  const handover = leading?.home(forTheNext, ended.signal);
+  const handover = leading?.home(forTheNext);
   const budgets = openBudgets(config, clock, {
     quotas: known,
     budgets: held,
@@ -148,7 +148,7 @@ export function createLife(config: Config, parts: LifeParts): Life {
     },
     async drain() {
       const left = await drain();
-      await handover?.leave();
+      await handover?.write([]);
       return left;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -16,10 +16,7 @@ export type Leading = Right & {
   /** It left nothing, and should have. */
   readonly isLoss: boolean;
   /** What is read is written there, for the next leader. */
-  home(
-    read: () => readonly Note[],
-    ended: AbortSignal,
-  ): NoteHome & { told(): void; leave(): Promise<boolean> };
+  home(read: () => readonly Note[]): NoteHome & { told(): void };
   termsChanged(): void;
 };
 

@@ -24,7 +24,7 @@ import { type Rule, noted } from "../../config/keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../../config/keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../../config/keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../../config/keys/tls.ts";
-import { BYTES_OF_MOMENT } from "./handover.ts";
+import { BYTES_OF_MOMENT } from "./lead/facts.ts";
 import { BYTES_OF_ALL, BYTES_OF_BUDGET } from "./lead/notes.ts";
 import { MOST_BYTES } from "./lead/register.ts";
 

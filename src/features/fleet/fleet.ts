@@ -6,11 +6,10 @@ import { sendersByBudget, uncountedMsOf, type SendersOf } from "../../kernel/bud
 import type { Config } from "../../kernel/config/config.ts";
 import type { Fleet } from "./config.ts";
 import type { Opened } from "../../platform/opened.ts";
-import { fitting, type Leading, leadingOf } from "./handover.ts";
 import { type Lock, openLock } from "./lock.ts";
 import { Leader } from "./lead/leader.ts";
-import type { LockPerson } from "./lead/record.ts";
 import type { BudgetTerms } from "./lead/notes.ts";
+import type { Reign } from "./lead/reign.ts";
 import type { FleetSnapshot } from "./metrics.ts";
 import { hash32 } from "../../kernel/schedule/hash.ts";
 import type { Clock } from "../../kernel/time/clock.ts";
@@ -23,7 +22,7 @@ export type FleetParts = KeyParts & {
   readonly config: () => Config;
   readonly sendersOf: SendersOf;
   /** Of one reign, begun and ended in turn. */
-  readonly onLead: (leading: Leading) => void;
+  readonly onLead: (reign: Reign) => void;
   readonly onLost: () => void;
 };
 
@@ -31,7 +30,9 @@ export type FleetParts = KeyParts & {
 type SeenFleet = {
   readonly name: string;
   readonly isLeading: boolean;
-  readonly leader: (Pick<LockPerson, "name" | "url"> & { readonly sinceMs: number }) | undefined;
+  readonly leader:
+    | { readonly name: string; readonly url: string | undefined; readonly sinceMs: number }
+    | undefined;
   readonly lockAwaySinceMs?: number;
   readonly isForeign?: true;
 };
@@ -58,12 +59,12 @@ export class AppFleet {
       url: fleet.advertise,
       digest: () => this.#digest,
       terms: () => termsOf(config(), parts.sendersOf),
-      fitting,
+      log,
       random: Math.random,
       newId: () => randomBytes(9).toString("base64url"),
       onLead: (reign) => {
         log.info({ term: reign.term }, "leading: this process polls from now on");
-        parts.onLead(leadingOf(reign, parts));
+        parts.onLead(reign);
       },
       onLost: (reign) => {
         log.warn({ term: reign.term }, "not leading any more: this process stands by");

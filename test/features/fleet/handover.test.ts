@@ -7,9 +7,9 @@ import {
   quotasIn,
 } from "../../../src/features/quota/quota.ts";
 import { HELD, heldNote, NOTHING_HELD } from "../../../src/features/hints/record.ts";
-import { fitting, HandoverHome, leftIn, rowsOf } from "../../../src/features/fleet/handover.ts";
-import { notesText } from "../../../src/features/fleet/lead/notes.ts";
-import { OwnReign } from "../../../src/features/fleet/lead/reign.ts";
+import { fitting } from "../../../src/features/fleet/lead/facts.ts";
+import { foundIn, notesText } from "../../../src/features/fleet/lead/notes.ts";
+import { Reign, type ReignParts } from "../../../src/features/fleet/lead/reign.ts";
 import { type SeenBefore, seenIn, seenNote } from "../../../src/features/history/incidents.ts";
 import {
   type Notified,
@@ -20,6 +20,7 @@ import {
 import { PAUSES } from "../../../src/features/hints/pauses.ts";
 import { type Left, type Note, notesOf } from "../../../src/kernel/text/notes.ts";
 
+import { eventually } from "../../support/eventually.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const NOW_MS = 1_790_000_000_000;
@@ -73,9 +74,51 @@ const NOTES: readonly Note[] = [
 
 const MOST_BYTES = 192 * 1_024;
 
-/** As a register keeps it. */
-function left(notes: readonly Note[], wallMs = NOW_MS): (Left & { readonly atMs: number }) | undefined {
-  return leftIn(JSON.parse(JSON.stringify({ atMs: NOW_MS, rows: rowsOf(notes, MOST_BYTES) })), wallMs);
+type Kept = { readonly written: string[]; value: string | undefined };
+
+/** It leads by a register that does as it is told, until `isLeading` is false. */
+function reignOf(kept: Kept, parts: Partial<ReignParts> = {}): Reign {
+  const silent = (): void => {};
+  return new Reign({
+    term: 2,
+    isAfterLeader: true,
+    found: undefined,
+    ttlMs: 10_000,
+    notes: {
+      read: async () => ({ era: "1", value: kept.value, version: "1", isSure: true }),
+      write: async (text) => {
+        kept.written.push(text);
+        kept.value = text;
+        return { kind: "written", version: "2" };
+      },
+    },
+    terms: () => [],
+    clock: new VirtualClock(),
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    luck: () => ({ part: 0.5, id: "m" }),
+    right: () => "send",
+    onNoted: () => {},
+    ...parts,
+  });
+}
+
+type Found = (Left & { readonly atMs: number }) | undefined;
+
+/** What the next leader finds where these stand in the register. */
+function leftBy(text: string, wallMs: number): Found {
+  const found = foundIn({ era: "1", value: text, version: "1", isSure: true }, undefined, 0);
+  const clock = new VirtualClock({ wallMs });
+  return reignOf({ written: [], value: text }, { clock, found }).left;
+}
+
+function left(notes: readonly Note[], wallMs = NOW_MS): Found {
+  const facts = { atMs: NOW_MS, notes: fitting(notes, MOST_BYTES) };
+  return leftBy(notesText("n", new Map(), facts), wallMs);
+}
+
+function leftAs(facts: unknown): Found {
+  const others = JSON.parse(notesText("n", new Map(), undefined));
+  return leftBy(JSON.stringify({ ...others, facts }), NOW_MS);
 }
 
 function inOrder({ rows, lostHours }: KeptQuotas): KeptQuotas {
@@ -116,7 +159,7 @@ test("where there is too much, what is needed least is left out, and quotas and 
     toldNote(notified(`email/${index}`, { state: "closed", atMs: NOW_MS - index })),
   );
   const notes = [...closed, ...NOTES, toldNote(notified("open"))];
-  const rows = rowsOf(notes, MOST_BYTES);
+  const rows = fitting(notes, MOST_BYTES).map(({ kind, key, json }) => [kind, key, json]);
   expect(JSON.stringify(rows).length).toBeLessThanOrEqual(MOST_BYTES);
   expect(notes.length - rows.length).toBeGreaterThan(1_000);
   const found = homes(left(notes));
@@ -131,7 +174,7 @@ test("where there is too much, what is needed least is left out, and quotas and 
 test.each([undefined, null, 7, "facts", {}, { atMs: "now", rows: [] }, { atMs: 1, rows: {} }])(
   "what is none of ours is nothing: %j",
   (facts) => {
-    expect(leftIn(facts, NOW_MS)).toBeUndefined();
+    expect(leftAs(facts)).toBeUndefined();
   },
 );
 
@@ -146,7 +189,7 @@ test("a row that nobody of ours would write costs itself, and no other", () => {
     ["told", "x", { receiver: 7 }],
     ["of a feature that is not here", "x", 1],
   ];
-  const found = homes(leftIn({ atMs: NOW_MS, rows }, NOW_MS));
+  const found = homes(leftAs({ atMs: NOW_MS, rows }));
   expect(quotasIn(found).rows).toEqual([]);
   expect(notesOf(HELD, found).size).toBe(0);
   expect(notesOf(PAUSES, found)).toEqual(new Map([["email", NOW_MS + 1_000]]));
@@ -238,53 +281,47 @@ test("an hour that was lost is known again where a sum covers it", () => {
 });
 
 test("while a count has no room, nothing is said to be noted, and why is told", async () => {
+  const long = { json: "x".repeat(40_000) };
   const counts = Array.from({ length: 10 }, (_, index): Note => ({
-    ...pauseNote(NOW_MS),
+    kind: "quota",
     key: `u${index}`,
+    ...long,
     isCount: true,
   }));
   let notes: readonly Note[] = [...counts, seenNote("email", SEEN)];
   const told: string[] = [];
   const say = (_: object, sentence: string): void => void told.push(sentence);
-  const written: unknown[] = [];
-  const ended = new AbortController();
-  const home = new HandoverHome({
-    reign: { mostBytes: 300, write: async (facts) => written.push(facts) > 0 },
-    clock: new VirtualClock(),
+  const kept: Kept = { written: [], value: undefined };
+  let isLeading = true;
+  const reign = reignOf(kept, {
     log: { debug: say, info: say, warn: say, error: say },
-    read: () => notes,
-    ended: ended.signal,
+    right: () => (isLeading ? "send" : "none"),
   });
+  const ended = reign.keep();
+  await eventually("it is noted that it leads", () => kept.written.length === 1);
+  const home = reign.home(() => notes);
   expect(await home.write()).toBe(false);
   expect(await home.write()).toBe(false);
-  expect(written).toHaveLength(1);
   expect(told).toEqual([expect.stringContaining("what counts against a quota or a spend is not sent")]);
-  notes = [...counts.slice(0, 3), seenNote("email", SEEN)];
+  notes = [...counts.slice(0, 3), ...counts.map(({ key }) => ({ kind: "upstream", key, ...long }))];
   expect(await home.write()).toBe(true);
   expect(told.slice(1)).toEqual([expect.stringContaining("not all that the next leader should know")]);
-  ended.abort();
+  isLeading = false;
+  expect(await home.write()).toBe(false);
+  home.told();
+  await ended;
 });
 
 test("where more budgets came with a new leader, it notes what it found but for what is needed least", async () => {
-  const rows = Array.from({ length: 2_000 }, (_, index) => ["upstream", `email-${index}`, "x".repeat(100)]);
-  const facts = { atMs: NOW_MS, rows };
-  let value: string | undefined = notesText("n", new Map(), facts);
-  const written: string[] = [];
+  const notes = Array.from({ length: 2_000 }, (_, index): Note => ({
+    kind: "upstream",
+    key: `email-${index}`,
+    json: "x".repeat(100),
+  }));
+  const kept: Kept = { written: [], value: notesText("n", new Map(), { atMs: NOW_MS, notes }) };
   const clock = new VirtualClock();
   let isLeading = true;
-  const reign = new OwnReign({
-    term: 2,
-    isAfterLeader: true,
-    found: undefined,
-    ttlMs: 10_000,
-    notes: {
-      read: async () => ({ era: "1", value, version: "1", isSure: true }),
-      write: async (text) => {
-        written.push(text);
-        value = text;
-        return { kind: "written", version: "2" };
-      },
-    },
+  const reign = reignOf(kept, {
     terms: () =>
       Array.from({ length: 1_000 }, (_, index) => ({
         budget: `budget-${index}`,
@@ -293,15 +330,14 @@ test("where more budgets came with a new leader, it notes what it found but for 
         wholeMs: 61_061,
       })),
     clock,
-    luck: () => ({ part: 0.5, id: "m" }),
     right: () => (isLeading ? "send" : "none"),
-    fitting,
     onNoted: () => void (isLeading = false),
   });
   await Promise.all([reign.keep(), clock.advance(20_000)]);
-  expect(written).toHaveLength(1);
-  expect(written[0]?.length).toBeLessThanOrEqual(256 * 1_024);
-  const { facts: noted } = JSON.parse(written[0] ?? "");
+  expect(kept.written).toHaveLength(1);
+  expect(kept.written[0]?.length).toBeLessThanOrEqual(256 * 1_024);
+  const { facts: noted } = JSON.parse(kept.written[0] ?? "");
+  const rows = notes.map(({ kind, key, json }) => [kind, key, json]);
   expect(noted).toEqual({ atMs: NOW_MS, rows: rows.slice(0, noted.rows.length) });
   expect(noted.rows.length).toBeGreaterThan(1_200);
 });

@@ -3,7 +3,11 @@ import { type LeadClock, Leader } from "../../../src/features/fleet/lead/leader.
 import type { BudgetTerms } from "../../../src/features/fleet/lead/notes.ts";
 import type { Reading, Register, Written } from "../../../src/features/fleet/lead/register.ts";
 import { seededRandom } from "../../../src/simulator/randomness.ts";
+import type { Note } from "../../../src/kernel/text/notes.ts";
+import { LATE, within } from "../../../src/platform/within.ts";
 import { VirtualClock } from "../virtual/clock.ts";
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** In which clocks run, by which nobody's are compared. */
 const FASTEST = 1.1;
@@ -152,11 +156,11 @@ export class LockWorld {
     };
   }
 
-  /** The register as one process reaches it. */
+  /** The register as one process reaches it, which gives a call up in time. */
   registerOf(process: Process, value: Value): Register {
     return {
-      read: () => this.#call(process, () => this.#read(value)),
-      write: (text, version) => this.#call(process, () => this.#write(value, text, version)),
+      read: () => process.inTime(this.#call(process, () => this.#read(value))),
+      write: (text, version) => process.inTime(this.#call(process, () => this.#write(value, text, version))),
     };
   }
 
@@ -220,6 +224,7 @@ export class Process {
   readonly #world: LockWorld;
   readonly #clock: ProcessClock;
   readonly #leader: Leader;
+  readonly #ttlMs: number;
   readonly isCut: { up: number; down: number } = { up: 0, down: 0 };
   slowMs = 0;
   isAlive = true;
@@ -239,6 +244,7 @@ export class Process {
     this.id = world.newId();
     this.#config = world.config;
     this.#clock = new ProcessClock(world, this);
+    this.#ttlMs = ttlMs;
     this.#leader = new Leader({
       lock: world.registerOf(this, world.lock),
       notes: world.registerOf(this, world.notes),
@@ -248,7 +254,7 @@ export class Process {
       url: undefined,
       digest: () => String(this.#config),
       terms: () => this.terms,
-      fitting: (facts) => facts,
+      log: SILENT,
       random: world.random,
       newId: () => world.newId(),
       onLead: (reign) => this.#lead(reign),
@@ -268,13 +274,20 @@ export class Process {
   #lead(reign: Reign): void {
     const { judge, clock } = this.#world;
     this.reign = reign;
-    this.facts = Array.isArray(reign.left) ? reign.left : [];
+    this.facts = reign.left?.notes.map(({ json }) => Number(json)) ?? [];
+    reign.home(() => this.facts.map((fact): Note => ({ kind: "fact", key: String(fact), json: fact })));
     this.sentAtMs.clear();
     judge.tookOver(this);
     for (const { budget } of this.terms) {
       const inMs = Math.max(0, reign.startsAtMs(budget) - this.#clock.now()) / this.#clock.rate;
       clock.after(inMs + 0.01, () => judge.look());
     }
+  }
+
+  async inTime<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    const answer = await within(this.#ttlMs / 4, asked, this.#clock);
+    if (answer === LATE) throw new Error("no answer in time");
+    return answer;
   }
 
   /** What it is to do now, or when it goes on. */
@@ -296,7 +309,7 @@ export class Process {
     if (this.isPaused || reign?.maySend() !== true) return;
     const fact = this.#world.judge.newFact();
     this.facts = [...this.facts, fact];
-    void reign.write(this.facts).then((isNoted) => {
+    void reign.write().then((isNoted) => {
       if (isNoted && this.isAlive) this.#world.judge.noted(fact);
     });
   }

@@ -116,12 +116,9 @@ export function hasRight(election: Election, now: Instant): boolean {
 }
 
 /** When to tick next, by the monotonic clock. */
-export function wakeAtMs({ tickAtMs, mine, ttlMs }: Election): number {
-  return mine === undefined ? tickAtMs : Math.min(tickAtMs, mine.right.monoMs + RIGHT_PART * ttlMs);
-}
-
-function callEndsAtMs(ttlMs: number, begun: Instant): number {
-  return begun.monoMs + ttlMs / 4;
+export function wakeAtMs({ call, tickAtMs, mine, ttlMs }: Election): number {
+  const rightEndsAtMs = mine === undefined ? Infinity : mine.right.monoMs + RIGHT_PART * ttlMs;
+  return call === undefined ? Math.min(tickAtMs, rightEndsAtMs) : rightEndsAtMs;
 }
 
 export function retryMs(ttlMs: number, failures: number, { part }: Luck): number {
@@ -134,9 +131,9 @@ export function next(election: Election, heard: Heard, now: Instant, luck: Luck)
     case "tick":
       return ticked(election, now, luck);
     case "stop":
-      return { ...election, stop: "draining", tickAtMs: soonUnlessAsked(election, now) };
+      return { ...election, stop: "draining", tickAtMs: now.monoMs };
     case "drained":
-      return { ...election, stop: "drained", tickAtMs: soonUnlessAsked(election, now) };
+      return { ...election, stop: "drained", tickAtMs: now.monoMs };
     case "foreign notes":
       return lost(election, now, luck);
     case "answer": {
@@ -149,19 +146,10 @@ export function next(election: Election, heard: Heard, now: Instant, luck: Luck)
   }
 }
 
-function soonUnlessAsked({ call, tickAtMs }: Election, now: Instant): number {
-  return call === undefined ? now.monoMs : tickAtMs;
-}
-
 function ticked(before: Election, now: Instant, luck: Luck): Election {
-  let election = before;
-  const { ttlMs } = election;
-  if (election.call !== undefined && now.monoMs >= callEndsAtMs(ttlMs, election.call.begun)) {
-    const failures = election.failures + 1;
-    election = { ...election, call: undefined, mustRead: "unknown", failures, tickAtMs: now.monoMs };
-  }
-  if (election.mine !== undefined && !hasRight(election, now)) election = lost(election, now, luck);
-  const { call, mine, seen, stop } = election;
+  const isLost = before.mine !== undefined && !hasRight(before, now);
+  const election = isLost ? lost(before, now, luck) : before;
+  const { call, mine, seen, stop, ttlMs } = election;
   if (stop !== undefined && mine === undefined && call?.kind !== "take") return over(election);
   if (call !== undefined || now.monoMs < election.tickAtMs) return election;
   if (seen === undefined || election.mustRead !== undefined) return asked(election, "read", undefined, now);
@@ -195,13 +183,12 @@ function asked(
   record: LockRecord | undefined,
   now: Instant,
 ): Election {
-  const { ttlMs, seen, mine, ownWrites } = election;
+  const { seen, mine, ownWrites } = election;
   const call = { kind, begun: now, record, version: seen?.version ?? "" };
   const recent = ownWrites.filter(({ begun }) => isFresh(election, begun, now));
   return {
     ...election,
     call,
-    tickAtMs: callEndsAtMs(ttlMs, now),
     mine: mine === undefined ? undefined : { ...mine, isFreed: mine.isFreed || kind === "free" },
     ownWrites: record === undefined ? recent : [...recent, { n: record.n, kind, begun: now }],
   };
@@ -309,8 +296,7 @@ function lost(election: Election, now: Instant, luck: Luck): Election {
 const READ_EVERY_MS = 750;
 
 function standing(election: Election, now: Instant, luck: Luck): Election {
-  const { seen, ttlMs, call } = election;
-  if (call !== undefined) return election;
+  const { seen, ttlMs } = election;
   if (seen === undefined || seen.record === undefined) return { ...election, tickAtMs: now.monoMs };
   const readAtMs = now.monoMs + Math.min(ttlMs / 8, READ_EVERY_MS) * spread(luck);
   const takeAtMs = seen.record === "foreign" ? readAtMs : takenAtMs(election, seen, seen.record);

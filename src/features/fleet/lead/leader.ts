@@ -3,6 +3,7 @@
  * `notes.ts` when the next leader may begin and by what, `reign.ts` keeps that noted, and here is all brought together.
  */
 
+import type { Log } from "../../../kernel/text/log.ts";
 import type { Clock } from "../../../kernel/time/clock.ts";
 import {
   type Answer,
@@ -12,6 +13,7 @@ import {
   isOwn,
   type LockCall,
   type Luck,
+  type Mine,
   next,
   openElection,
   wakeAtMs,
@@ -19,7 +21,7 @@ import {
 import { type BudgetTerms, type Found, foundIn } from "./notes.ts";
 import { type LockPerson, lockText } from "./record.ts";
 import type { Register } from "./register.ts";
-import { OwnReign, type Reign, type ReignParts, type Right } from "./reign.ts";
+import { Reign, type Right } from "./reign.ts";
 
 export interface LeadClock extends Clock {
   /** Milliseconds since the machine booted: they go on while it is suspended, and no step of the wall clock moves them. */
@@ -37,7 +39,7 @@ export type LeaderParts = {
   readonly digest: () => string;
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
-  readonly fitting: ReignParts["fitting"];
+  readonly log: Log;
   readonly random: () => number;
   /** Another text each time. */
   readonly newId: () => string;
@@ -52,7 +54,7 @@ export type LeaderParts = {
 export type LeadState = {
   /** `election`: nobody is known to lead. `foreign`: what stands in the lock, or in the notes, is not ours, or newer. */
   readonly role: "leading" | "standby" | "election" | "foreign";
-  readonly leader: (LockPerson & { readonly term: number; readonly isMe: boolean }) | undefined;
+  readonly leader: LockPerson | undefined;
   /** No call to the lock has been answered since then, by the monotonic clock. */
   readonly unreachableSinceMs: number | undefined;
 };
@@ -61,7 +63,7 @@ export class Leader {
   readonly #parts: LeaderParts;
   readonly #ended: Promise<void>;
   #election: Election;
-  #reign: OwnReign | undefined;
+  #reign: Reign | undefined;
   #sinceWallMs = 0;
   #unreachableSinceMs: number | undefined;
   #sleeping = new AbortController();
@@ -78,17 +80,16 @@ export class Leader {
 
   get state(): LeadState {
     const { seen, life } = this.#election;
-    const { record } = seen ?? {};
+    const record = seen?.record;
     const unreachableSinceMs = this.#unreachableSinceMs;
     if (record === "foreign" || this.#reign?.isForeign === true)
       return { role: "foreign", leader: undefined, unreachableSinceMs };
+    const isHeld = record !== undefined && record.life !== null && !record.isFree;
     const isMe = record?.life === life;
-    const { person = isMe ? this.#person : undefined, term = 0 } = record ?? {};
-    const isHeld = record !== undefined && record.life !== null && !record.isFree && person !== undefined;
-    const leader = isHeld ? { ...person, term, isMe } : undefined;
+    const leader = isHeld ? (isMe ? this.#person : record.person) : undefined;
     const leads = this.#reign?.hasBegun === true && hasRight(this.#election, this.#now());
-    if (leads) return { role: "leading", leader, unreachableSinceMs };
-    return { role: isHeld && !isMe ? "standby" : "election", leader, unreachableSinceMs };
+    const role = leads ? "leading" : isHeld && !isMe ? "standby" : "election";
+    return { role, leader, unreachableSinceMs };
   }
 
   /**
@@ -101,8 +102,8 @@ export class Leader {
     this.#wake();
     // A budget that is not told of counts as in use.
     const leftMs = await drained.catch((): ReadonlyMap<string, number> => new Map());
-    if (this.#reign?.hasBegun === true) this.#reign.rest(leftMs);
-    else this.#hear({ kind: "drained" });
+    if (this.#reign?.hasBegun === true) await this.#reign.rest(leftMs);
+    this.#hear({ kind: "drained" });
     this.#wake();
     await this.#ended;
   }
@@ -127,7 +128,6 @@ export class Leader {
     if (reign?.isForeign === true && reign.hasBegun) this.#hear({ kind: "foreign notes" });
     // Until it takes the lock again, nobody is known to lead.
     if (role !== "election") this.#wasForeign = isForeign;
-    if (reign?.hasRested === true && this.#election.stop === "draining") this.#hear({ kind: "drained" });
   }
 
   /** What it waits for may have come. */
@@ -156,8 +156,6 @@ export class Leader {
     if (kind === "take") this.#sinceWallMs = Math.floor(clock.wallNow());
     const asked = record === undefined ? read(lock) : lock.write(lockText(record, this.#person), version);
     const answer = await asked.catch((): Answer => ({ kind: "unknown" }));
-    // If not, it was given up: a read has told since, or will.
-    if (this.#election.call !== call) return;
     this.#hear({ kind: "answer", answer });
     this.#step();
     this.#wake();
@@ -169,17 +167,17 @@ export class Leader {
       this.#reign = undefined;
       if (reign?.hasBegun === true && stop === undefined) this.#parts.onLost(reign);
     } else if (reign === undefined) {
-      this.#reign = new OwnReign(this.#reignParts(mine.term, mine.isAfterLeader));
+      this.#reign = this.#reignOf(mine);
       void this.#reign.keep();
     } else if (!isOwn(life, seen?.record) || seen?.era !== before.seen?.era) reign.doubt();
   }
 
-  #reignParts(term: number, isAfterLeader: boolean): ReignParts {
+  #reignOf({ term, isAfterLeader }: Mine): Reign {
     const right = (): Right => {
       if (this.#election.mine?.term !== term || !hasRight(this.#election, this.#now())) return "none";
       return this.#election.stop === undefined ? "send" : "lead";
     };
-    return {
+    return new Reign({
       ...this.#parts,
       term,
       isAfterLeader,
@@ -190,7 +188,7 @@ export class Leader {
         this.#step();
         this.#wake();
       },
-    };
+    });
   }
 
   /** What is left to wait by them counts from when they were first read: so while it waits for the lock. */

@@ -1,5 +1,5 @@
 /**
- * What the next leader must know, in a register of its own: facts, which are its owner's business, and for each budget by
+ * What the next leader must know, in a register of its own: facts, which `facts.ts` reads and writes, and for each budget by
  * which terms it may have been polled last, and what is left to wait where its leader has not begun with it yet or has
  * ended. Who leads next waits for that long in place of a whole cold start: else a process that dies sooner than its cold
  * start silences all for ever.
@@ -19,6 +19,7 @@ import {
   text,
 } from "../../../kernel/text/rows.ts";
 import { hash32 } from "../../../kernel/schedule/hash.ts";
+import { factRow, type Facts, factsIn } from "./facts.ts";
 import type { Reading } from "./register.ts";
 
 export type BudgetTerms = {
@@ -45,7 +46,7 @@ export type BudgetRow = {
 export type Rows = ReadonlyMap<string, BudgetRow>;
 
 /** `rows`: by the id of a budget. */
-type Noted = { readonly n: string; readonly rows: Rows; readonly facts: unknown };
+type Noted = { readonly n: string; readonly rows: Rows; readonly facts: Facts | undefined };
 
 export type Found = {
   readonly noted: Noted | "foreign" | undefined;
@@ -149,7 +150,7 @@ export const BYTES_OF_ALL = 200;
 export const BYTES_OF_BUDGET = 100;
 
 /** Budgets of the same terms are many, so their terms are written once. Names may be long: theirs are digests. */
-export function notesText(n: string, rows: Rows, facts: unknown): string {
+export function notesText(n: string, rows: Rows, facts: Facts | undefined): string {
   const terms = new Map([...rows.values()].map((row) => [keyOf(row.terms), row.terms]));
   const places = new Map([...terms.keys()].map((key, place) => [key, place]));
   const budgets = [...rows].map(([budget, row]) => [
@@ -157,7 +158,8 @@ export function notesText(n: string, rows: Rows, facts: unknown): string {
     places.get(keyOf(row.terms)),
     ...(row.rest === undefined ? [] : [Math.ceil(row.rest.leftMs), row.rest.digest]),
   ]);
-  return JSON.stringify({ format: FORMAT, n, budgets, terms: [...terms.values()], facts });
+  const written = facts && { atMs: facts.atMs, rows: facts.notes.map(factRow) };
+  return JSON.stringify({ format: FORMAT, n, budgets, terms: [...terms.values()], facts: written });
 }
 
 /** Of 53 bits. Names that have one hash have others backwards: what only follows one would have one hash again. */
@@ -183,7 +185,7 @@ function notesIn(notes: Row): Noted {
     return [text(id), { terms: table[count(place)], rest }];
   };
   const rows = new Map(notes.get("budgets", listOf(budgetIn)));
-  return { n: notes.get("n", text), rows, facts: notes.get("facts", (facts) => facts) };
+  return { n: notes.get("n", text), rows, facts: notes.get("facts", factsIn) };
 }
 
 function termsIn(row: Row): Terms {

@@ -1,10 +1,12 @@
-/** One value that many processes read and write. A lock is made of one of these, and notes are kept in another. */
+/**
+ * One value that many processes read and write. A lock is made of one of these, and notes are kept in another. Each call is
+ * answered or rejected after a quarter of a ttl at the latest.
+ */
 export interface Register {
-  /** A rejection, or no answer, means that nobody knows. */
   read(): Promise<Reading>;
   /**
-   * Replaces what was read with that version, or nothing at all. A rejection, or no answer, means that nobody knows
-   * whether it was written, or is yet to be.
+   * Replaces what was read with that version, or nothing at all. A rejection means that nobody knows whether it was
+   * written, or is yet to be.
    */
   write(value: string, version: string): Promise<Written>;
 }

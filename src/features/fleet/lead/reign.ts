@@ -1,6 +1,10 @@
+import type { Left, Note, NoteHome } from "../../../kernel/text/notes.ts";
+import type { Log } from "../../../kernel/text/log.ts";
 import type { Clock } from "../../../kernel/time/clock.ts";
-import { LATE, within } from "../../../platform/within.ts";
+import { SECOND_MS } from "../../../kernel/time/duration.ts";
+import { within } from "../../../platform/within.ts";
 import { type Luck, retryMs } from "./election.ts";
+import { BYTES_OF_MOMENT, type Facts, fitting } from "./facts.ts";
 import {
   BYTES_OF_ALL,
   BYTES_OF_BUDGET,
@@ -19,36 +23,12 @@ import {
 } from "./notes.ts";
 import { MOST_BYTES, type Reading, type Register } from "./register.ts";
 
-/** From winning the lock until losing it. It never comes back: the next one is another. */
-export interface Reign {
-  readonly term: number;
-  /** What the leader before gave to `write`. */
-  readonly left: unknown;
-  /** There was a leader before, and its notes should be there. */
-  readonly isLoss: boolean;
-  /**
-   * By the monotonic clock: the cold start of this budget, or what is left of it. Of one that came with a reload it is
-   * in the past: when it begins is its ledger's business.
-   */
-  startsAtMs(budget: string): number;
-  /** To be asked in the turn of a request's first byte. Without a budget: may anything be sent at all? */
-  maySend(budget?: string): boolean;
-  /**
-   * All facts, each time. True once the next leader will find them; false where nobody can say so: then they are written
-   * again, with those that come next. False, and forgotten, where they are too long.
-   */
-  write(facts: unknown): Promise<boolean>;
-  /** So long may they be. */
-  readonly mostBytes: number;
-  /** After a reload: a budget sends under new terms once they are noted. */
-  termsChanged(): void;
-}
-
 /** `lead`: to note and to free, but to send nothing more. */
 export type Right = "none" | "lead" | "send";
 
 export type ReignParts = {
   readonly term: number;
+  /** There was a leader before, and its notes should be there. */
   readonly isAfterLeader: boolean;
   /** As it was read while standing by. */
   readonly found: Found | undefined;
@@ -57,39 +37,61 @@ export type ReignParts = {
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
   readonly clock: Clock;
+  readonly log: Log;
   readonly luck: () => Luck;
   readonly right: () => Right;
-  /** Facts without those that are needed least: they have so many bytes at most. */
-  readonly fitting: (facts: unknown, mostBytes: number) => unknown;
   /** Something was noted, or cannot be. */
   readonly onNoted: () => void;
 };
 
-type Write = { readonly n: string; readonly rows: Rows; readonly count: number; readonly isRest: boolean };
+type Write = {
+  readonly n: string;
+  readonly rows: Rows;
+  readonly facts: Facts | undefined;
+  readonly isRest: boolean;
+};
 
 /** When it is noted that a budget begins it may, and that takes a moment. */
 const NOTED_WITHIN_MS = 250;
 
+/** What is noted lasts from when it was written: it is written again, also where nothing has changed. */
+const FACTS_EVERY_MS = 10 * SECOND_MS;
+/** Whoever leads next would tell it again. */
+const TOLD_WITHIN_MS = SECOND_MS;
+/** Beside what cannot wait. */
+const MOST_BYTES_PER_SECOND = 10_000;
+
+const OTHERS_LEFT_OUT = "not all that the next leader should know has room in its notes";
+const COUNTS_LEFT_OUT =
+  "not all counts of quotas have room in the notes for the next leader: what counts against a quota or a spend is not sent";
+
 /**
- * It reads the notes, and writes them back under its own life before anything is sent: then no late write of the leader
- * before it can succeed any more.
+ * From winning the lock until losing it: it never comes back, the next one is another. It reads the notes, and writes them
+ * back under its own life before anything is sent: then no late write of the leader before it can succeed any more.
  */
-export class OwnReign implements Reign {
+export class Reign implements NoteHome {
   readonly term: number;
   hasBegun = false;
   readonly #parts: ReignParts;
   #found: Found | undefined;
   #starts: Starts = new Map();
-  #facts: unknown;
-  #factsCount = 0;
   #leases: LastLeases | undefined;
+  readonly #rested = Promise.withResolvers<void>();
+  /** What the leader before left, until there is more. */
+  #factsNow: () => Facts | undefined = () => this.#factsLeft;
+  #facts: Facts | undefined;
+  #dueMs = Number.NEGATIVE_INFINITY;
+  #bytes = 0;
+  #lacksCount = false;
+  #saidLeftOut = "";
   #version = "";
   #mustRead = true;
   #mustWrite = false;
   #last: Write | undefined;
   /** While there is none, nothing may be sent. */
   #noted: (Write & { readonly atMs: number }) | undefined;
-  #waiting: readonly { readonly count: number; readonly resolve: (isNoted: boolean) => void }[] = [];
+  /** The next write answers them. */
+  #asked: PromiseWithResolvers<boolean> | undefined;
   #idle = new AbortController();
 
   constructor(parts: ReignParts) {
@@ -103,15 +105,27 @@ export class OwnReign implements Reign {
     return this.#found?.noted === "foreign";
   }
 
-  get left(): unknown {
+  /** What the leader before noted. */
+  get left(): (Left & { readonly atMs: number }) | undefined {
+    const facts = this.#factsLeft;
+    // Its times are by another wall clock.
+    return facts && { ...facts, laterByMs: this.#parts.clock.wallNow() - facts.atMs };
+  }
+
+  get #factsLeft(): Facts | undefined {
     const noted = this.#found?.noted;
     return typeof noted === "object" ? noted.facts : undefined;
   }
 
+  /** The leader before left nothing, and should have. */
   get isLoss(): boolean {
     return this.#parts.isAfterLeader && typeof this.#found?.noted !== "object";
   }
 
+  /**
+   * By the monotonic clock: the cold start of this budget, or what is left of it. Of one that came with a reload it is
+   * in the past: when it begins is its ledger's business.
+   */
   startsAtMs(budget: string): number {
     const start = this.#starts.get(budget);
     if (start === undefined) return 0;
@@ -119,6 +133,7 @@ export class OwnReign implements Reign {
     return isNoted ? start.atMs : start.atMs + NOTED_WITHIN_MS;
   }
 
+  /** To be asked in the turn of a request's first byte. Without a budget: may anything be sent at all? */
   maySend(budget?: string): boolean {
     if (this.#noted === undefined || this.#parts.right() !== "send") return false;
     if (budget === undefined) return true;
@@ -127,25 +142,31 @@ export class OwnReign implements Reign {
     return isPolled(this.#noted.rows.get(budget), start.terms);
   }
 
-  write(facts: unknown): Promise<boolean> {
+  /** From now on what is read is noted for the next leader. What is needed most comes first. */
+  home(read: () => readonly Note[]): this {
+    this.#factsNow = () => ({ atMs: Math.round(this.#parts.clock.wallNow()), notes: read() });
+    this.#dueMs = this.#nowMs + FACTS_EVERY_MS;
+    return this;
+  }
+
+  /** All facts, each time: a pause, and what counts, for which the caller waits. False also while a count has no room. */
+  write(): Promise<boolean> {
     if (this.#parts.right() === "none" || this.#noted === undefined) return Promise.resolve(false);
-    if (new TextEncoder().encode(JSON.stringify(facts)).length > this.mostBytes)
-      return Promise.resolve(false);
-    this.#facts = facts;
-    this.#factsCount += 1;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting = [...this.#waiting, { count: this.#factsCount, resolve }];
+    this.#asked ??= Promise.withResolvers<boolean>();
     this.#wake();
-    return promise;
+    return this.#asked.promise;
   }
 
-  get mostBytes(): number {
-    return MOST_BYTES - BYTES_OF_ALL - BYTES_OF_BUDGET * this.#starts.size;
+  told(): void {
+    this.#dueMs = Math.min(this.#dueMs, this.#nowMs + Math.max(TOLD_WITHIN_MS, this.#bytesMs));
+    this.#wake();
   }
 
+  /** After a reload: a budget sends under new terms once they are noted. */
   termsChanged(): void {
     if (this.#found === undefined) return;
     this.#starts = changedStarts(this.#starts, this.#parts.terms(), this.#found, this.#nowMs);
+    this.#dueMs = this.#nowMs;
     this.#wake();
   }
 
@@ -164,38 +185,33 @@ export class OwnReign implements Reign {
     this.#wake();
   }
 
-  rest(leftMs: ReadonlyMap<string, number>): void {
+  /** Ends when what the next one must know is noted; or it had its time, and what was noted before stands. */
+  async rest(leftMs: ReadonlyMap<string, number>): Promise<void> {
+    const { ttlMs, clock } = this.#parts;
     this.#leases = { leftMs, atMs: this.#nowMs };
     this.#wake();
-  }
-
-  /** What the next one must know is noted; or it had its time, and what was noted before stands. */
-  get hasRested(): boolean {
-    if (this.#leases === undefined) return false;
-    return this.#noted?.isRest === true || this.#nowMs >= this.#leases.atMs + this.#parts.ttlMs / 4;
+    await within(ttlMs / 4, this.#rested.promise, clock);
   }
 
   async keep(): Promise<void> {
     const { ttlMs, right, luck, clock, onNoted } = this.#parts;
     let failures = 0;
     while (right() !== "none") {
+      this.#idle = new AbortController();
       const outcome = await this.#step();
-      if (outcome === "unknown") this.#settle(() => false);
+      if (outcome === "unknown") this.#answer(false);
       if (outcome === "noted" || this.isForeign) onNoted();
       failures = outcome === "unknown" || outcome === "changed" ? failures + 1 : 0;
-      if (outcome === "idle") {
-        this.#idle = new AbortController();
-        await clock.sleep(Math.max(1, this.#nextChangeInMs), this.#idle.signal);
-      } else if (outcome === "unknown" || failures > 3)
-        await clock.sleep(retryMs(ttlMs, failures - 1, luck()));
+      if (outcome === "idle") await clock.sleep(Math.max(1, this.#nextChangeInMs), this.#idle.signal);
+      else if (outcome === "unknown" || failures > 3) await clock.sleep(retryMs(ttlMs, failures - 1, luck()));
     }
-    this.#settle(() => false);
+    this.#answer(false);
   }
 
   async #step(): Promise<"read" | "noted" | "idle" | "changed" | "unknown"> {
-    const { notes, luck, fitting } = this.#parts;
+    const { notes, luck } = this.#parts;
     if (this.#mustRead) {
-      const reading = await this.#inTime(notes.read());
+      const reading = await notes.read().catch(() => undefined);
       if (reading === undefined) return "unknown";
       this.#mustRead = false;
       this.#read(reading);
@@ -203,35 +219,26 @@ export class OwnReign implements Reign {
     }
     this.#mustRead = this.isForeign;
     if (this.#mustRead) return "unknown";
-    const write = {
-      n: luck().id,
-      rows: this.#rows,
-      count: this.#factsCount,
-      isRest: this.#leases !== undefined,
-    };
-    if (this.#isNoted(write)) return "idle";
+    if (this.#asked !== undefined || this.#nowMs >= this.#dueMs) this.#refresh();
+    const write = { n: luck().id, rows: this.#rows, facts: this.#facts, isRest: this.#leases !== undefined };
+    const isComplete = !this.#lacksCount;
+    if (this.#isNoted(write)) {
+      this.#answer(isComplete);
+      return "idle";
+    }
     this.#last = write;
-    const whole = notesText(write.n, write.rows, this.#facts);
-    const isLong = new TextEncoder().encode(whole).length > MOST_BYTES;
-    // More budgets may have come by a reload or with this leader: their rows come first.
-    const text = isLong ? notesText(write.n, write.rows, fitting(this.#facts, this.mostBytes)) : whole;
-    const written = await this.#inTime(notes.write(text, this.#version));
+    const asked = this.#asked;
+    this.#asked = undefined;
+    const text = notesText(write.n, write.rows, write.facts);
+    this.#bytes = text.length;
+    const written = await notes.write(text, this.#version).catch(() => undefined);
     this.#mustRead = written?.kind !== "written";
+    asked?.resolve(isComplete && !this.#mustRead);
     if (written?.kind !== "written") return written?.kind ?? "unknown";
     this.#version = written.version;
     this.#mustWrite = false;
     this.#acknowledge(write);
     return "noted";
-  }
-
-  async #inTime<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
-    const { clock, ttlMs } = this.#parts;
-    const answer = await within(
-      ttlMs / 4,
-      asked.catch(() => undefined),
-      clock,
-    );
-    return answer === LATE ? undefined : answer;
   }
 
   #read(reading: Reading): void {
@@ -245,14 +252,37 @@ export class OwnReign implements Reign {
       this.#noted = undefined;
     } else if (this.#noted === undefined) {
       this.#found = found;
-      this.#facts = noted?.facts;
       this.#starts = new Map(this.#parts.terms().map((terms) => [terms.budget, startOf(terms, found)]));
+      this.#dueMs = this.#nowMs;
     } else this.#mustWrite = own === undefined || !reading.isSure;
   }
 
   #acknowledge(write: Write): void {
     this.#noted = { ...write, atMs: this.#nowMs };
-    this.#settle((count) => count <= write.count || undefined);
+    if (write.isRest) this.#rested.resolve();
+  }
+
+  #refresh(): void {
+    const all = this.#factsNow();
+    // More budgets may have come by a reload or with this leader: their rows come first.
+    const rowsBytes = BYTES_OF_ALL + BYTES_OF_BUDGET * this.#starts.size;
+    const notes = fitting(all?.notes ?? [], MOST_BYTES - rowsBytes - BYTES_OF_MOMENT);
+    this.#tellLeftOut(all?.notes ?? [], notes);
+    this.#facts = all && { ...all, notes };
+    this.#dueMs = this.#nowMs + Math.max(FACTS_EVERY_MS, this.#bytesMs);
+  }
+
+  #tellLeftOut(all: readonly Note[], noted: readonly Note[]): void {
+    const leftOut = all.length - noted.length;
+    this.#lacksCount = noted.length < all.filter(({ isCount }) => isCount === true).length;
+    const said = leftOut === 0 ? "" : this.#lacksCount ? COUNTS_LEFT_OUT : OTHERS_LEFT_OUT;
+    if (said !== "" && said !== this.#saidLeftOut)
+      this.#parts.log[this.#lacksCount ? "error" : "warn"]({ leftOut }, said);
+    this.#saidLeftOut = said;
+  }
+
+  get #bytesMs(): number {
+    return (this.#bytes / MOST_BYTES_PER_SECOND) * SECOND_MS;
   }
 
   get #rows(): Rows {
@@ -262,9 +292,9 @@ export class OwnReign implements Reign {
   }
 
   /** What is left to wait is noted again and again, as it becomes less. */
-  #isNoted({ rows, count, isRest }: Write): boolean {
+  #isNoted({ rows, facts, isRest }: Write): boolean {
     const noted = this.#noted;
-    if (noted === undefined || this.#mustWrite || noted.count !== count || noted.isRest !== isRest)
+    if (noted === undefined || this.#mustWrite || noted.facts !== facts || noted.isRest !== isRest)
       return false;
     const isOld = !isRest && this.#nowMs >= noted.atMs + this.#parts.ttlMs;
     return (
@@ -276,8 +306,9 @@ export class OwnReign implements Reign {
   }
 
   get #nextChangeInMs(): number {
-    const moments = [...this.#starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs, mixedUntilMs]);
-    return Math.min(this.#parts.ttlMs, ...moments.map((atMs) => atMs - this.#nowMs).filter((ms) => ms > 0));
+    const starts = [...this.#starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs, mixedUntilMs]);
+    const leftMs = [this.#dueMs, ...starts].map((atMs) => atMs - this.#nowMs).filter((ms) => ms > 0);
+    return Math.min(this.#parts.ttlMs, ...leftMs);
   }
 
   get #nowMs(): number {
@@ -289,11 +320,8 @@ export class OwnReign implements Reign {
     this.#idle.abort("woken");
   }
 
-  #settle(outcome: (count: number) => boolean | undefined): void {
-    this.#waiting = this.#waiting.filter(({ count, resolve }) => {
-      const isNoted = outcome(count);
-      if (isNoted !== undefined) resolve(isNoted);
-      return isNoted === undefined;
-    });
+  #answer(isNoted: boolean): void {
+    this.#asked?.resolve(isNoted);
+    this.#asked = undefined;
   }
 }

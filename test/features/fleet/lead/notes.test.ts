@@ -18,7 +18,7 @@ const TERMS: BudgetTerms = { budget: "api", digest: "x", coldMs: 1_000, wholeMs:
 const PART: BudgetTerms = { ...TERMS, isPart: true };
 
 function foundAt(monoMs: number, rows?: Rows) {
-  const value = rows && notesText("n", rows, {});
+  const value = rows && notesText("n", rows, undefined);
   return foundIn({ era: "1", value, version: "1", isSure: true }, undefined, monoMs);
 }
 
@@ -62,7 +62,7 @@ test("the notes of each budget are short, however long its name and its waits, a
       return [budget, rowOf(start, leases, TTL_MS, 10)] as const;
     }),
   );
-  const text = notesText("a".repeat(12), rows, 0);
+  const text = notesText("a".repeat(12), rows, undefined);
   expect(text.length).toBeLessThan(BYTES_OF_ALL + budgets.length * BYTES_OF_BUDGET);
   const found = foundIn({ era: "1", value: text, version: "1", isSure: true }, undefined, 0);
   for (const budget of budgets) {

@@ -180,10 +180,11 @@ test.each(["lock", "notes"] as const)(
 test("each process knows who leads, and since when the lock is away", async () => {
   const world = await steady(3);
   const leader = leaderOf(world);
-  expect(leader.state).toMatchObject({ role: "leading", leader: { name: leader.name, term: 1, isMe: true } });
+  expect(leader.state).toMatchObject({ role: "leading", leader: { name: leader.name } });
+  expect(leader.reign?.term).toBe(1);
   for (const process of world.live) {
     if (process === leader) continue;
-    const state = { role: "standby", leader: { name: leader.name, term: 1, isMe: false } };
+    const state = { role: "standby", leader: { name: leader.name } };
     expect(process.state).toMatchObject({ ...state, unreachableSinceMs: undefined });
   }
   world.outage(20_000, false);

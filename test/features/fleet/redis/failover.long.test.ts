@@ -46,10 +46,10 @@ function join(name: string, redis: Redis): Candidate {
     url: undefined,
     digest: () => "same",
     terms: () => [{ budget: "one", digest: "same", coldMs: 100, wholeMs: 1_000 }],
-    fitting: (facts) => facts,
+    log: SILENT,
     random: Math.random,
     newId: randomUUID,
-    onLead: (begun) => (reign = begun),
+    onLead: (begun) => (reign = begun.home(() => [{ kind: "said", key: name, json: "✓" }])),
     onLost: () => (reign = undefined),
     onForeign: () => {},
   });
@@ -78,7 +78,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await eventually("the first one leads", first.maySend);
     const second = join("second", open(server.address.nodes, stack));
     const atOnce = await most([first, second], async () => {
-      expect(await first.reign()?.write({ said: "✓" })).toBe(true);
+      expect(await first.reign()?.write()).toBe(true);
       await eventually("the second one knows", () => second.leader.state.role === "standby");
       const stoppedAtMs = performance.now();
       await first.leader.stop(Promise.resolve(NOTHING));
@@ -86,7 +86,7 @@ test.skipIf(REDIS_SERVER === undefined)(
       expect(performance.now() - stoppedAtMs).toBeLessThan(10 * TTL_MS);
     });
     expect(atOnce).toBe(1);
-    expect(second.reign()?.left).toEqual({ said: "✓" });
+    expect(second.reign()?.left?.notes).toEqual([{ kind: "said", key: "first", json: "✓" }]);
     expect(second.reign()?.term).toBe(2);
     await second.leader.stop(Promise.resolve(NOTHING));
   },
@@ -109,7 +109,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     const leading = (): Candidate | undefined => candidates.find(({ maySend }) => maySend());
     const atOnce = await most(candidates, async () => {
       const leader = await eventually("one leads", leading);
-      expect(await leader.reign()?.write(["known"])).toBe(true);
+      expect(await leader.reign()?.write()).toBe(true);
       const before = await eventually("the register answers", () => register.read().catch(() => undefined));
       let askedAtMs = Number.NEGATIVE_INFINITY;
       const after = await eventually(
