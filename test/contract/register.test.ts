@@ -1,7 +1,6 @@
 import { createClient } from "@redis/client";
 import { describe, expect, test } from "vitest";
 import type { Register } from "../../src/features/fleet/lead/register.ts";
-import type { RedisScript } from "../../src/features/fleet/redis/connection.ts";
 import { RedisRegister } from "../../src/features/fleet/redis/register.ts";
 import { eventually } from "../support/eventually.ts";
 import { LockWorld } from "../support/lead/world.ts";
@@ -36,8 +35,8 @@ const redis = async (): Promise<Place> => {
     client.on("error", () => {});
     await client.connect();
     stack.defer(() => client.destroy());
-    const run = ({ body }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> =>
-      client.sendCommand(["EVAL", body, String(keys.length), ...keys, ...args]);
+    const run = (script: string, key: string, ...args: readonly string[]): Promise<unknown> =>
+      client.sendCommand(["EVAL", script, "1", key, ...args]);
     return { client, register: new RedisRegister({ run }, "pacewatch") };
   };
   const [{ client, register: one }, { client: second, register: other }] = [await connect(), await connect()];

@@ -51,7 +51,7 @@ export function sampleValue(changes: Partial<Value> = {}): Value {
 
 export function sampleLockRedis(changes: Partial<LockRedis> = {}): LockRedis {
   return {
-    nodes: { kind: "single", host: "127.0.0.1", port: 1, database: 0 },
+    nodes: { kind: "single", url: "redis://127.0.0.1:1" },
     username: undefined,
     password: undefined,
     tls: undefined,

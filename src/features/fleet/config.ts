@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { Address, SecretSource, Tls } from "../../kernel/config/config.ts";
@@ -29,7 +28,7 @@ import { BYTES_OF_ALL, BYTES_OF_BUDGET } from "./lead/notes.ts";
 import { MOST_BYTES } from "./lead/register.ts";
 
 export type RedisNodes =
-  | ({ readonly kind: "single"; readonly database: number } & Address)
+  | { readonly kind: "single"; readonly url: string }
   | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly Address[] };
 
 export type LockRedis = {
@@ -60,14 +59,6 @@ declare module "../../kernel/config/config.ts" {
 }
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
-const DEFAULT_PORT = 6_379;
-
-type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
-
-const url: z.ZodType<RedisUrl> = decoded(
-  checked(redisUrlFault, "a redis:// or rediss:// URL", REDIS_URL_PATTERN),
-  parseRedisUrl,
-);
 
 const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), {
   example: "unset.invalid:6379",
@@ -75,7 +66,10 @@ const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), {
 const nodes = filledList(address, 100, "addresses");
 
 const redis = section({
-  url: noted(url, { example: "rediss://unset.invalid", isSecret: true })
+  url: noted(checked(redisUrlFault, "a redis:// or rediss:// URL", REDIS_URL_PATTERN), {
+    example: "rediss://unset.invalid",
+    isSecret: true,
+  })
     .optional()
     .describe("redis://HOST:PORT/DATABASE, or rediss:// over TLS. Never with a user name or password."),
   sentinel: section({
@@ -129,20 +123,14 @@ const redisSchema: z.ZodType<LockRedis> = decoded(
     {},
   ),
   ({ url, sentinel, tls, username, password, key, ...files }) => ({
-    nodes: nodesOf({ url, sentinel }),
+    // One that has neither is refused by its rule.
+    nodes: sentinel === undefined ? { kind: "single", url: url ?? "" } : { kind: "sentinel", ...sentinel },
     username,
     password,
     key,
-    tls: (url?.tls ?? tls) === true ? files : undefined,
+    tls: tls === true || url?.startsWith("rediss:") === true ? files : undefined,
   }),
 );
-
-/** A mapping that has none of them, or both, is refused by its rule, so any answer will do. */
-function nodesOf({ url, sentinel }: Pick<z.output<typeof redis>, "url" | "sentinel">): LockRedis["nodes"] {
-  if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
-  const { host, port, database } = url ?? { host: "", port: DEFAULT_PORT, database: 0 };
-  return { kind: "single", host, port, database };
-}
 
 /** Of fleets whose processes shared the work. */
 const GONE: Readonly<Record<string, string>> = {
@@ -197,18 +185,6 @@ function redisUrlFault(text: string): string | undefined {
     return "a URL with nothing after its host but a database number, such as redis://127.0.0.1:6379/0";
   }
   return undefined;
-}
-
-/** The URL must be valid. */
-function parseRedisUrl(text: string): RedisUrl {
-  const { protocol, hostname, port, pathname } = new URL(text);
-  const bare = hostname.replace(/^\[|\]$/g, "");
-  return {
-    host: isIPv6(bare) ? bare : hostname,
-    port: port === "" ? DEFAULT_PORT : Number(port),
-    database: Number(pathname.slice(1)),
-    tls: protocol === "rediss:",
-  };
 }
 
 /** Its sums, in JSON. */

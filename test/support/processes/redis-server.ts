@@ -65,7 +65,7 @@ export class RedisServer implements AsyncDisposable {
 
   get address(): LockRedis {
     return {
-      nodes: { kind: "single", host: "127.0.0.1", port: this.port, database: 0 },
+      nodes: { kind: "single", url: `redis://127.0.0.1:${this.port}` },
       username: undefined,
       password: undefined,
       tls: undefined,

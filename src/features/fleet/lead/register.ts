@@ -23,5 +23,5 @@ export type Reading = {
 
 export type Written = { readonly kind: "written"; readonly version: string } | { readonly kind: "changed" };
 
-/** No register takes more. */
+/** Nothing that is written is longer. */
 export const MOST_BYTES: number = 256 * 1_024;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { createClient } from "@redis/client";
 import type { Address } from "../../../kernel/config/config.ts";
 import { messageOf, oneLine } from "../../../kernel/text/escape.ts";
@@ -19,13 +18,6 @@ export type RedisParts = {
   readonly deadlineMs: number;
 };
 
-/** One atomic script. */
-export type RedisScript = { readonly body: string; readonly sha: string };
-
-export function redisScript(body: string): RedisScript {
-  return { body, sha: createHash("sha1").update(body).digest("hex") };
-}
-
 const CONNECT_WITHIN_MS = 2_000;
 const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
 const SERVER_ANSWERS_WITHIN_MS = 4_000;
@@ -39,8 +31,8 @@ export class Redis implements AsyncDisposable {
   readonly #parts: RedisParts;
   readonly #closing = new AbortController();
   #connection: Promise<Client> | undefined;
-  #isWell = false;
-  #troubleAtMs = Number.NEGATIVE_INFINITY;
+  /** The last one; undefined while it is well. */
+  #troubleAtMs: number | undefined = Number.NEGATIVE_INFINITY;
   /** Kinds of trouble since it was well. */
   readonly #told = new Set<string>();
   readonly #warned = new Set<string>();
@@ -50,24 +42,16 @@ export class Redis implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Rejects without a good answer in time. It may have been run all the same. */
-  async run({ body, sha }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** One atomic script. Rejects without a good answer in time. It may have been run all the same. */
+  async run(script: string, key: string, ...args: readonly string[]): Promise<unknown> {
     // A command that is not written in time must never be.
     const late = AbortSignal.timeout(this.#parts.deadlineMs);
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     late.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true });
     const client = await Promise.race([(this.#connection ??= this.#connect()), tooLate]);
-    const send = (...command: readonly string[]): Promise<unknown> =>
-      Promise.race([
-        client.sendCommand([...command, String(keys.length), ...keys, ...args], { abortSignal: late }),
-        tooLate,
-      ]);
     try {
-      // A server is sent the whole script only if it does not know it.
-      const reply = await send("EVALSHA", sha).catch((error: unknown) => {
-        if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
-        return send("EVAL", body);
-      });
+      const asked = client.sendCommand(["EVAL", script, "1", key, ...args], { abortSignal: late });
+      const reply: unknown = await Promise.race([asked, tooLate]);
       this.#answered();
       return reply;
     } catch (error) {
@@ -109,10 +93,11 @@ export class Redis implements AsyncDisposable {
   }
 
   #answered(): void {
-    if (this.#isWell || this.#parts.clock.now() - this.#troubleAtMs < WELL_AFTER_MS) return;
-    this.#isWell = true;
+    const { clock, log } = this.#parts;
+    if (this.#troubleAtMs === undefined || clock.now() - this.#troubleAtMs < WELL_AFTER_MS) return;
+    this.#troubleAtMs = undefined;
     this.#told.clear();
-    this.#parts.log.info({}, "Redis connected");
+    log.info({}, "Redis connected");
   }
 
   #failed(client: Client, problem: string): void {
@@ -128,7 +113,6 @@ export class Redis implements AsyncDisposable {
   }
 
   #tell(message: string, problem: string, kind: string): void {
-    this.#isWell = false;
     this.#troubleAtMs = this.#parts.clock.now();
     const known = `${message} ${kind.slice(0, 100)}`;
     // A server that invents another error each time would fill the log.
@@ -150,20 +134,20 @@ async function connectionOf(
     ...(tls && (await tlsOf(tls))),
   } as const;
   const secret = await password?.();
-  const at = ({ host, port }: Address): Options => ({
+  const common = {
     RESP: 2,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: "disabled",
-    socket: { ...socket, host, port },
-  });
+  } as const;
+  const at = ({ host, port }: Address): Options => ({ ...common, socket: { ...socket, host, port } });
   const access = {
     ...(username !== undefined && { username }),
     ...(secret !== undefined && { password: secret }),
   };
   const place =
     nodes.kind === "single"
-      ? { ...at(nodes), database: nodes.database }
+      ? { ...common, url: nodes.url, socket }
       : at(
           await masterOf(nodes.master, nodes.nodes, (sentinel, ask) =>
             connected(at(sentinel), SENTINEL_ANSWERS_WITHIN_MS, signal, ask),

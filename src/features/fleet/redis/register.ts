@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { MOST_BYTES, type Reading, type Register, type Written } from "../lead/register.ts";
-import { type Redis, redisScript } from "./connection.ts";
+import type { Redis } from "./connection.ts";
 
 /**
  * A server's data has another id after each failover and after a restart: then what was written may be lost. Replicas
@@ -17,21 +17,17 @@ end
 local era = string.match(info, 'master_replid:(%x+)')
 `;
 
-const READ = redisScript(
-  `${ERA}
+const READ = `${ERA}
 local kept = redis.pcall('GET', KEYS[1])
 if type(kept) == 'table' then kept = 'not a string' end
 if kept and #kept > ${2 * MOST_BYTES} then kept = 'too long' end
-return { era, kept }`,
-);
+return { era, kept }`;
 
-const WRITE = redisScript(
-  `${ERA}
+const WRITE = `${ERA}
 local kept = redis.call('GET', KEYS[1])
 if era ~= ARGV[1] or (kept and redis.sha1hex(kept) or '') ~= ARGV[2] then return 0 end
 redis.call('SET', KEYS[1], era .. '\\n' .. ARGV[3])
-return 1`,
-);
+return 1`;
 
 /** One key of Redis, alone or with Sentinel. It keeps the id of the data beside the value. */
 export class RedisRegister implements Register {
@@ -44,7 +40,7 @@ export class RedisRegister implements Register {
   }
 
   async read(): Promise<Reading> {
-    const reply = await this.#redis.run(READ, [this.#key], []);
+    const reply = await this.#redis.run(READ, this.#key);
     const [era, kept]: readonly unknown[] = Array.isArray(reply) ? reply : [];
     if (typeof era !== "string") throw new Error("Redis does not tell the id of its data");
     if (typeof kept !== "string") return { era, value: undefined, version: `${era} `, isSure: false };
@@ -53,11 +49,8 @@ export class RedisRegister implements Register {
   }
 
   async write(value: string, version: string): Promise<Written> {
-    const bytes = Buffer.byteLength(value);
-    if (bytes > MOST_BYTES)
-      throw new Error(`a value of ${bytes} bytes is too long, ${MOST_BYTES} is the most`);
     const [era = "", sha = ""] = version.split(" ");
-    const reply = await this.#redis.run(WRITE, [this.#key], [era, sha, value]);
+    const reply = await this.#redis.run(WRITE, this.#key, era, sha, value);
     if (reply !== 1) return { kind: "changed" };
     return { kind: "written", version: versionOf(era, `${era}\n${value}`) };
   }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { RedisRegister } from "../../../../src/features/fleet/redis/register.ts";
-import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
+import { Redis } from "../../../../src/features/fleet/redis/connection.ts";
 import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import { certificates } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
@@ -13,8 +13,8 @@ import { REDIS_SERVER, RedisServer } from "../../../support/processes/redis-serv
 
 const PASSWORD = "test-key-of-redis";
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-const READ = redisScript("return redis.call('GET', KEYS[1])");
-const COUNT = redisScript("return redis.call('INCR', KEYS[1])");
+const READ = "return redis.call('GET', KEYS[1])";
+const COUNT = "return redis.call('INCR', KEYS[1])";
 
 type Opened = { readonly redis: Redis; readonly told: string[] };
 
@@ -33,7 +33,7 @@ function open(address: LockRedis, password?: string, key = "test"): Opened {
 
 async function isUp(redis: Redis, key = "test"): Promise<void> {
   const answer = (): Promise<boolean> =>
-    redis.run(READ, [key], []).then(
+    redis.run(READ, key).then(
       () => true,
       () => false,
     );
@@ -43,7 +43,7 @@ async function isUp(redis: Redis, key = "test"): Promise<void> {
 /** It is asked until what is wrong is told. */
 async function refused({ redis, told }: Opened, what: string): Promise<void> {
   await eventually(what, async () => {
-    await redis.run(READ, ["test"], []).catch(() => {});
+    await redis.run(READ, "test").catch(() => {});
     return told.length;
   });
 }
@@ -66,12 +66,11 @@ test.skipIf(REDIS_SERVER === undefined)(
     await server.stop();
     const { redis } = open(server.address);
     await using _ = redis;
-    await expect(redis.run(COUNT, ["key"], [])).rejects.toThrow("ECONNREFUSED");
+    await expect(redis.run(COUNT, "key")).rejects.toThrow("ECONNREFUSED");
     await server.restart();
     await isUp(redis);
-    expect(await redis.run(COUNT, ["key"], [])).toBe(1);
-    // The server knows the script by now: it is sent in full once.
-    expect(await redis.run(COUNT, ["key"], [])).toBe(2);
+    expect(await redis.run(COUNT, "key")).toBe(1);
+    expect(await redis.run(COUNT, "key")).toBe(2);
   },
 );
 
@@ -82,12 +81,12 @@ test.skipIf(REDIS_SERVER === undefined)(
     const { redis, told } = open(server.address);
     await using _ = redis;
     await isUp(redis);
-    expect(await redis.run(COUNT, ["key"], [])).toBe(1);
+    expect(await redis.run(COUNT, "key")).toBe(1);
     server.halt();
-    await expect(redis.run(COUNT, ["key"], [])).rejects.toThrow("no answer in time");
+    await expect(redis.run(COUNT, "key")).rejects.toThrow("no answer in time");
     server.resume();
     await isUp(redis);
-    expect(await redis.run(COUNT, ["key"], [])).toBe(3);
+    expect(await redis.run(COUNT, "key")).toBe(3);
     expect(told).toEqual(["Redis connected {}", 'Redis unreachable {"problem":"no answer in time"}']);
   },
 );
@@ -106,10 +105,10 @@ test.skipIf(REDIS_SERVER === undefined)(
     if (address === null || typeof address === "string") throw new Error("no port");
     const { redis } = open({
       ...server.address,
-      nodes: { kind: "single", host: "127.0.0.1", port: address.port, database: 0 },
+      nodes: { kind: "single", url: `redis://127.0.0.1:${address.port}` },
     });
     const again = await eventually("it connects again", async () => {
-      await redis.run(COUNT, ["key"], []).catch(() => {});
+      await redis.run(COUNT, "key").catch(() => {});
       return connections > 1;
     });
     expect(again).toBe(true);
@@ -121,7 +120,7 @@ test.skipIf(REDIS_SERVER === undefined)(
 test.skipIf(REDIS_SERVER === undefined)(
   "a user who may do what the lock does, and nothing else, is enough; and a wrong password is told",
   async () => {
-    const user = `user pacewatch on >${PASSWORD} ~test ~test:* resetchannels -@all +eval +evalsha +select +info +get +set`;
+    const user = `user pacewatch on >${PASSWORD} ~test ~test:* resetchannels -@all +eval +select +info +get +set`;
     await using server = await RedisServer.start(...`--${user}`.split(" "), "--user", "default", "off");
     const address = { ...server.address, username: "pacewatch" };
     const right = open(address, PASSWORD);
@@ -168,10 +167,11 @@ test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each si
     keyFile: client.keyFile,
     serverName: undefined,
   };
-  const { redis } = open({ ...server.address, tls });
+  const nodes = { kind: "single", url: `rediss://127.0.0.1:${server.port}` } as const;
+  const { redis } = open({ ...server.address, nodes, tls });
   await using _ = redis;
   await usesLock(redis);
-  const distrusting = open({ ...server.address, tls: { ...tls, caFile: undefined } });
+  const distrusting = open({ ...server.address, nodes, tls: { ...tls, caFile: undefined } });
   await refused(distrusting, "the unknown certificate is told");
   expect(distrusting.told[0]).toContain("certificate");
   await distrusting.redis[Symbol.asyncDispose]();

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
-import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
+import { Redis } from "../../../../src/features/fleet/redis/connection.ts";
 import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import type { Clock } from "../../../../src/kernel/time/clock.ts";
 import { certificates } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { sampleLockRedis } from "../../../support/samples.ts";
 
-const COUNT = redisScript("return redis.call('INCR', KEYS[1])");
+const COUNT = "return redis.call('INCR', KEYS[1])";
 const UNKNOWN = "-ERR unknown command\r\n";
 
 type Command = readonly string[];
@@ -100,7 +100,7 @@ const DEADLINE_MS = 10_000;
 
 /** Whether it answers now. */
 const isUp = (redis: Redis): Promise<boolean> =>
-  redis.run(COUNT, ["probe"], []).then(
+  redis.run(COUNT, "probe").then(
     () => true,
     () => false,
   );
@@ -135,27 +135,24 @@ const open = (nodes: LockRedis["nodes"], access?: Access): Redis => openTold(nod
 
 const single = (port: number): LockRedis["nodes"] => ({
   kind: "single",
-  host: "127.0.0.1",
-  port,
-  database: 0,
+  url: `redis://127.0.0.1:${port}`,
 });
 
-const isScript = ([name]: Command): boolean => name === "EVALSHA" || name === "EVAL";
+const isScript = ([name]: Command): boolean => name === "EVAL";
 
-test("a script that the server does not know is sent in full, one that it refuses is not sent again", async () => {
+test("a script is sent with its key and arguments, and one that is refused is not sent again", async () => {
   const server = await serve((command) => {
     if (!isScript(command)) return UNKNOWN;
     if (command.includes("refused")) return "-OOM no memory\r\n";
-    return command[0] === "EVAL" ? ":7\r\n" : "-NOSCRIPT no matching script\r\n";
+    return ":7\r\n";
   });
   const redis = open(single(server.port));
   await eventually("Redis is connected", () => isUp(redis));
-  expect(await redis.run(COUNT, ["known", "second"], ["1", "x"])).toBe(7);
+  expect(await redis.run(COUNT, "known", "1", "x")).toBe(7);
   expect(server.commands.filter((command) => command.includes("known"))).toEqual([
-    ["EVALSHA", COUNT.sha, "2", "known", "second", "1", "x"],
-    ["EVAL", COUNT.body, "2", "known", "second", "1", "x"],
+    ["EVAL", COUNT, "1", "known", "1", "x"],
   ]);
-  await expect(redis.run(COUNT, ["refused"], [])).rejects.toThrow("OOM no memory");
+  await expect(redis.run(COUNT, "refused")).rejects.toThrow("OOM no memory");
   expect(server.commands.filter((command) => command.includes("refused"))).toHaveLength(1);
 });
 
@@ -188,7 +185,8 @@ test("over TLS, the server is known by the name and the authority that are confi
     onSecure: (socket) => void seen.push([socket.servername, socket.authorized]),
   });
   const files = { caFile: ca.certFile, certFile: client.certFile, keyFile: client.keyFile };
-  const openOver = (tls: LockRedis["tls"]): Redis => open(single(server.port), { tls });
+  const openOver = (tls: LockRedis["tls"]): Redis =>
+    open({ kind: "single", url: `rediss://127.0.0.1:${server.port}` }, { tls });
   const redis = openOver({ ...files, serverName: "elsewhere.test" });
   await eventually("Redis is connected", () => isUp(redis));
   expect(seen).toEqual([["elsewhere.test", true]]);
@@ -273,7 +271,7 @@ test("a server that is no master any more is left at once for whoever is", async
     await eventually("Redis is connected", () => isUp(redis));
     expect(server.connections()).toBe(times);
     isMaster = false;
-    await expect(redis.run(COUNT, ["key"], [])).rejects.toThrow("READONLY");
+    await expect(redis.run(COUNT, "key")).rejects.toThrow("READONLY");
     clock.nowMs += 60_000;
   }
   // Each connection is asked what its server lacks, and that is told once.

@@ -2,15 +2,15 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/platform/clock.ts";
-import { Redis, redisScript } from "../../../../src/features/fleet/redis/connection.ts";
+import { Redis } from "../../../../src/features/fleet/redis/connection.ts";
 import { messageOf } from "../../../../src/kernel/text/escape.ts";
 import type { LockRedis } from "../../../../src/features/fleet/config.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { sampleLockRedis } from "../../../support/samples.ts";
 import { REDIS_SERVER, RedisServer } from "../../../support/processes/redis-server.ts";
 
-const WRITE = redisScript("return redis.call('SET', KEYS[1], '1')");
-const READ = redisScript("return redis.call('GET', KEYS[1])");
+const WRITE = "return redis.call('SET', KEYS[1], '1')";
+const READ = "return redis.call('GET', KEYS[1])";
 
 type Opened = AsyncDisposable & {
   readonly redis: Redis;
@@ -35,7 +35,7 @@ function open(address: LockRedis): Opened {
   const ask = (): void =>
     void ["a", "b", "c", "d"].flatMap((key) =>
       [READ, WRITE].map((script) =>
-        redis.run(script, [key], []).then(
+        redis.run(script, key).then(
           () => replies.push("done"),
           (error: unknown) => replies.push(messageOf(error)),
         ),
@@ -124,7 +124,7 @@ test
   .concurrent(
     "a user who may not ask for the config of Redis is told nothing about it, and Redis is up",
     async () => {
-      const user = "user pacewatch on nopass ~* resetchannels -@all +eval +evalsha +info +get +set";
+      const user = "user pacewatch on nopass ~* resetchannels -@all +eval +info +get +set";
       await using server = await RedisServer.start(
         ...`--${user}`.split(" ").concat("--user", "default", "off"),
       );
