@@ -23,7 +23,6 @@ import { type Rule, noted } from "../../config/keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../../config/keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../../config/keys/rules.ts";
 import { certificateAndKey, tlsFiles } from "../../config/keys/tls.ts";
-import { BYTES_OF_MOMENT } from "./lead/facts.ts";
 import { BYTES_OF_ALL, BYTES_OF_BUDGET } from "./lead/notes.ts";
 import { MOST_BYTES } from "./lead/register.ts";
 
@@ -116,12 +115,7 @@ const tlsKeysNeedTls: Rule = {
 };
 
 const redisSchema: z.ZodType<LockRedis> = decoded(
-  named(
-    noted(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {
-      gone: { cluster: "a lock is one key, and needs no cluster: write url or sentinel; " },
-    }),
-    {},
-  ),
+  named(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {}),
   ({ url, sentinel, tls, username, password, key, ...files }) => ({
     // One that has neither is refused by its rule.
     nodes: sentinel === undefined ? { kind: "single", url: url ?? "" } : { kind: "sentinel", ...sentinel },
@@ -132,30 +126,18 @@ const redisSchema: z.ZodType<LockRedis> = decoded(
   }),
 );
 
-/** Of fleets whose processes shared the work. */
-const GONE: Readonly<Record<string, string>> = {
-  redis: "write it as fleet.lock: { redis: … }; ",
-  mode: "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet; ",
-  replicas: "remove it, as there may be any number of them; ",
-  reserve: "remove it, as whoever cannot reach the lock sends nothing; ",
-  prefix: "write it as fleet.lock.redis.key; ",
-};
-
 const keys = named(
-  noted(
-    section({
-      lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
-      ttl: duration(1_000, 600_000, "10s")
-        .prefault("10s")
-        .describe("How soon a dead leader is replaced. The same for all processes."),
-      name: name().optional().describe("This process's name. Default: the machine's host name."),
-      advertise: httpUrl()
-        .optional()
-        .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
-    }).describe(
-      "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
-    ),
-    { gone: GONE },
+  section({
+    lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
+    ttl: duration(1_000, 600_000, "10s")
+      .prefault("10s")
+      .describe("How soon a dead leader is replaced. The same for all processes."),
+    name: name().optional().describe("This process's name. Default: the machine's host name."),
+    advertise: httpUrl()
+      .optional()
+      .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
+  }).describe(
+    "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
   ),
   { ttl: "ttlMs" },
 );
@@ -199,7 +181,7 @@ const notesHaveRoom: Rule = {
     const all = Object.values(mappingOf(budgets)).map(mappingOf);
     const quotas = all.flatMap((keys) => ["quota", "spend"].filter((key) => Object.hasOwn(keys, key)));
     const bytes = all.length * BYTES_OF_BUDGET + quotas.length * BYTES_OF_QUOTA;
-    if (bytes + BYTES_OF_ALL + BYTES_OF_MOMENT + BYTES_OF_OTHERS <= MOST_BYTES) return;
+    if (bytes + BYTES_OF_ALL + BYTES_OF_OTHERS <= MOST_BYTES) return;
     const counted = `${all.length} budgets with ${quotas.length} of quota and spend`;
     refuse(
       ["budgets"],

@@ -62,19 +62,8 @@ export class AppFleet {
       log,
       random: Math.random,
       newId: () => randomBytes(9).toString("base64url"),
-      onLead: (reign) => {
-        log.info({ term: reign.term }, "leading: this process polls from now on");
-        parts.onLead(reign);
-      },
-      onLost: (reign) => {
-        log.warn({ term: reign.term }, "not leading any more: this process stands by");
-        parts.onLost();
-      },
-      onForeign: () =>
-        log.error(
-          { key: lock.key },
-          "what stands at the lock's key, or at its notes', is not ours or newer: standing by",
-        ),
+      onLead: parts.onLead,
+      onLost: parts.onLost,
     });
   }
 

@@ -254,12 +254,12 @@ export class Process {
       url: undefined,
       digest: () => String(this.#config),
       terms: () => this.terms,
-      log: SILENT,
+      key: "lock",
+      log: { ...SILENT, error: () => (this.foreignTold += 1) },
       random: world.random,
       newId: () => world.newId(),
       onLead: (reign) => this.#lead(reign),
       onLost: () => (this.reign = undefined),
-      onForeign: () => (this.foreignTold += 1),
     });
   }
 

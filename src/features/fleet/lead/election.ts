@@ -198,7 +198,8 @@ function answered(election: Election, call: LockCall, answer: Answer, now: Insta
   const { failures, ttlMs } = election;
   switch (answer.kind) {
     case "unknown": {
-      const tickAtMs = now.monoMs + retryMs(ttlMs, failures, luck);
+      // Whoever waited for an answer has waited enough.
+      const tickAtMs = Math.max(now.monoMs, call.begun.monoMs + retryMs(ttlMs, failures, luck));
       return { ...election, mustRead: "unknown", failures: failures + 1, tickAtMs };
     }
     case "changed": {

@@ -4,9 +4,6 @@ import { anyList, listOf, number, objectOf, readOne, text } from "../../../kerne
 /** What the next leader must know. Their times are by the wall clock that showed `atMs` when they were noted. */
 export type Facts = { readonly atMs: number; readonly notes: readonly Note[] };
 
-/** Around the notes, when they were written is noted. */
-export const BYTES_OF_MOMENT = 100;
-
 /** As many as have room, in their order, but counts first. Behind one that has none, all are left out. */
 export function fitting(notes: readonly Note[], mostBytes: number): readonly Note[] {
   const rank = ({ isCount, isLeast }: Note): number => (isCount === true ? 0 : isLeast === true ? 2 : 1);

@@ -3,7 +3,6 @@
  * `notes.ts` when the next leader may begin and by what, `reign.ts` keeps that noted, and here is all brought together.
  */
 
-import type { Log } from "../../../kernel/text/log.ts";
 import type { Clock } from "../../../kernel/time/clock.ts";
 import {
   type Answer,
@@ -18,37 +17,32 @@ import {
   openElection,
   wakeAtMs,
 } from "./election.ts";
-import { type BudgetTerms, type Found, foundIn } from "./notes.ts";
+import { type Found, foundIn } from "./notes.ts";
 import { type LockPerson, lockText } from "./record.ts";
 import type { Register } from "./register.ts";
-import { Reign, type Right } from "./reign.ts";
+import { type KeptParts, Reign, type Right } from "./reign.ts";
 
 export interface LeadClock extends Clock {
   /** Milliseconds since the machine booted: they go on while it is suspended, and no step of the wall clock moves them. */
   sinceBootMs(): number;
 }
 
-export type LeaderParts = {
+export type LeaderParts = KeptParts & {
   readonly lock: Register;
-  readonly notes: Register;
+  /** As people find it there. */
+  readonly key: string;
   readonly clock: LeadClock;
-  readonly ttlMs: number;
   readonly name: string;
   readonly url: string | undefined;
   /** Of the config, as it is now. */
   readonly digest: () => string;
-  /** Of every budget of the config, as it is now. */
-  readonly terms: () => readonly BudgetTerms[];
-  readonly log: Log;
   readonly random: () => number;
   /** Another text each time. */
   readonly newId: () => string;
   /** Called once in a reign, when something may be sent. */
   readonly onLead: (reign: Reign) => void;
   /** The reign has ended for good, though `stop` was not called. */
-  readonly onLost: (reign: Reign) => void;
-  /** The role became `foreign`. */
-  readonly onForeign: () => void;
+  readonly onLost: () => void;
 };
 
 export type LeadState = {
@@ -58,6 +52,8 @@ export type LeadState = {
   /** No call to the lock has been answered since then, by the monotonic clock. */
   readonly unreachableSinceMs: number | undefined;
 };
+
+const FOREIGN = "what stands at the lock's key, or at its notes', is not ours or newer: standing by";
 
 export class Leader {
   readonly #parts: LeaderParts;
@@ -118,13 +114,17 @@ export class Leader {
   }
 
   #step(): void {
+    const { log, key, onLead } = this.#parts;
     this.#hear({ kind: "tick" });
     this.#lookAtNotes();
     const reign = this.#reign;
-    if (reign?.begin() === true) this.#parts.onLead(reign);
+    if (reign?.begin() === true) {
+      log.info({ term: reign.term }, "leading: this process polls from now on");
+      onLead(reign);
+    }
     const { role } = this.state;
     const isForeign = role === "foreign";
-    if (isForeign && !this.#wasForeign) this.#parts.onForeign();
+    if (isForeign && !this.#wasForeign) log.error({ key }, FOREIGN);
     if (reign?.isForeign === true && reign.hasBegun) this.#hear({ kind: "foreign notes" });
     // Until it takes the lock again, nobody is known to lead.
     if (role !== "election") this.#wasForeign = isForeign;
@@ -140,12 +140,6 @@ export class Leader {
     const before = this.#election;
     const after = next(before, heard, this.#now(), this.#luck());
     this.#election = after;
-    if (before.call !== undefined && before.call !== after.call) {
-      const isAnswered = heard.kind === "answer" && heard.answer.kind !== "unknown";
-      this.#unreachableSinceMs = isAnswered
-        ? undefined
-        : (this.#unreachableSinceMs ?? before.call.begun.monoMs);
-    }
     this.#reignBy(before, after);
     if (after.call !== undefined && after.call !== before.call) void this.#ask(after.call);
   }
@@ -156,16 +150,21 @@ export class Leader {
     if (kind === "take") this.#sinceWallMs = Math.floor(clock.wallNow());
     const asked = record === undefined ? read(lock) : lock.write(lockText(record, this.#person), version);
     const answer = await asked.catch((): Answer => ({ kind: "unknown" }));
+    const sinceMs = this.#unreachableSinceMs ?? call.begun.monoMs;
+    this.#unreachableSinceMs = answer.kind === "unknown" ? sinceMs : undefined;
     this.#hear({ kind: "answer", answer });
     this.#step();
     this.#wake();
   }
 
   #reignBy(before: Election, { mine, seen, stop, life }: Election): void {
+    const { log, onLost } = this.#parts;
     const reign = this.#reign;
     if (mine === undefined) {
       this.#reign = undefined;
-      if (reign?.hasBegun === true && stop === undefined) this.#parts.onLost(reign);
+      if (reign?.hasBegun !== true || stop !== undefined) return;
+      log.warn({ term: reign.term }, "not leading any more: this process stands by");
+      onLost();
     } else if (reign === undefined) {
       this.#reign = this.#reignOf(mine);
       void this.#reign.keep();

@@ -145,8 +145,8 @@ export function isPolled(row: BudgetRow | undefined, { digest }: BudgetTerms): b
 
 const FORMAT = 1;
 
-/** Of the notes, without facts, in JSON: so many at most beside the budgets, and so many for each budget. */
-export const BYTES_OF_ALL = 200;
+/** Of the notes, but for each of the facts, in JSON: so many at most beside the budgets, and so many for each budget. */
+export const BYTES_OF_ALL = 300;
 export const BYTES_OF_BUDGET = 100;
 
 /** Budgets of the same terms are many, so their terms are written once. Names may be long: theirs are digests. */

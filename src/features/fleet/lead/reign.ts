@@ -4,7 +4,7 @@ import type { Clock } from "../../../kernel/time/clock.ts";
 import { SECOND_MS } from "../../../kernel/time/duration.ts";
 import { within } from "../../../platform/within.ts";
 import { type Luck, retryMs } from "./election.ts";
-import { BYTES_OF_MOMENT, type Facts, fitting } from "./facts.ts";
+import { type Facts, fitting } from "./facts.ts";
 import {
   BYTES_OF_ALL,
   BYTES_OF_BUDGET,
@@ -26,30 +26,29 @@ import { MOST_BYTES, type Reading, type Register } from "./register.ts";
 /** `lead`: to note and to free, but to send nothing more. */
 export type Right = "none" | "lead" | "send";
 
-export type ReignParts = {
-  readonly term: number;
-  /** There was a leader before, and its notes should be there. */
-  readonly isAfterLeader: boolean;
-  /** As it was read while standing by. */
-  readonly found: Found | undefined;
+/** Of every reign of this process. */
+export type KeptParts = {
   readonly ttlMs: number;
   readonly notes: Register;
   /** Of every budget of the config, as it is now. */
   readonly terms: () => readonly BudgetTerms[];
   readonly clock: Clock;
   readonly log: Log;
+};
+
+export type ReignParts = KeptParts & {
+  readonly term: number;
+  /** There was a leader before, and its notes should be there. */
+  readonly isAfterLeader: boolean;
+  /** As it was read while standing by. */
+  readonly found: Found | undefined;
   readonly luck: () => Luck;
   readonly right: () => Right;
   /** Something was noted, or cannot be. */
   readonly onNoted: () => void;
 };
 
-type Write = {
-  readonly n: string;
-  readonly rows: Rows;
-  readonly facts: Facts | undefined;
-  readonly isRest: boolean;
-};
+type Write = { readonly n: string; readonly rows: Rows; readonly isRest: boolean };
 
 /** When it is noted that a budget begins it may, and that takes a moment. */
 const NOTED_WITHIN_MS = 250;
@@ -89,7 +88,7 @@ export class Reign implements NoteHome {
   #mustWrite = false;
   #last: Write | undefined;
   /** While there is none, nothing may be sent. */
-  #noted: (Write & { readonly atMs: number }) | undefined;
+  #noted: Write | undefined;
   /** The next write answers them. */
   #asked: PromiseWithResolvers<boolean> | undefined;
   #idle = new AbortController();
@@ -220,23 +219,19 @@ export class Reign implements NoteHome {
     this.#mustRead = this.isForeign;
     if (this.#mustRead) return "unknown";
     if (this.#asked !== undefined || this.#nowMs >= this.#dueMs) this.#refresh();
-    const write = { n: luck().id, rows: this.#rows, facts: this.#facts, isRest: this.#leases !== undefined };
-    const isComplete = !this.#lacksCount;
-    if (this.#isNoted(write)) {
-      this.#answer(isComplete);
-      return "idle";
-    }
+    const write = { n: luck().id, rows: this.#rows, isRest: this.#leases !== undefined };
+    if (this.#isNoted(write)) return "idle";
     this.#last = write;
+    const isComplete = !this.#lacksCount;
     const asked = this.#asked;
     this.#asked = undefined;
-    const text = notesText(write.n, write.rows, write.facts);
+    const text = notesText(write.n, write.rows, this.#facts);
     this.#bytes = text.length;
     const written = await notes.write(text, this.#version).catch(() => undefined);
     this.#mustRead = written?.kind !== "written";
     asked?.resolve(isComplete && !this.#mustRead);
     if (written?.kind !== "written") return written?.kind ?? "unknown";
     this.#version = written.version;
-    this.#mustWrite = false;
     this.#acknowledge(write);
     return "noted";
   }
@@ -247,6 +242,7 @@ export class Reign implements NoteHome {
     this.#version = reading.version;
     const own = noted?.n === this.#last?.n ? this.#last : undefined;
     if (own !== undefined) this.#acknowledge(own);
+    this.#mustWrite = own === undefined || !reading.isSure;
     if (found.noted === "foreign") {
       this.#found = found;
       this.#noted = undefined;
@@ -254,11 +250,12 @@ export class Reign implements NoteHome {
       this.#found = found;
       this.#starts = new Map(this.#parts.terms().map((terms) => [terms.budget, startOf(terms, found)]));
       this.#dueMs = this.#nowMs;
-    } else this.#mustWrite = own === undefined || !reading.isSure;
+    }
   }
 
   #acknowledge(write: Write): void {
-    this.#noted = { ...write, atMs: this.#nowMs };
+    this.#noted = write;
+    this.#mustWrite = false;
     if (write.isRest) this.#rested.resolve();
   }
 
@@ -266,10 +263,14 @@ export class Reign implements NoteHome {
     const all = this.#factsNow();
     // More budgets may have come by a reload or with this leader: their rows come first.
     const rowsBytes = BYTES_OF_ALL + BYTES_OF_BUDGET * this.#starts.size;
-    const notes = fitting(all?.notes ?? [], MOST_BYTES - rowsBytes - BYTES_OF_MOMENT);
+    const notes = fitting(all?.notes ?? [], MOST_BYTES - rowsBytes);
     this.#tellLeftOut(all?.notes ?? [], notes);
     this.#facts = all && { ...all, notes };
-    this.#dueMs = this.#nowMs + Math.max(FACTS_EVERY_MS, this.#bytesMs);
+    // What is left to wait becomes less.
+    const isWaiting = [...this.#rows.values()].some(({ rest }) => rest !== undefined);
+    const everyMs = isWaiting ? Math.min(FACTS_EVERY_MS, this.#parts.ttlMs) : FACTS_EVERY_MS;
+    this.#dueMs = this.#nowMs + Math.max(everyMs, this.#bytesMs);
+    this.#mustWrite = true;
   }
 
   #tellLeftOut(all: readonly Note[], noted: readonly Note[]): void {
@@ -291,24 +292,19 @@ export class Reign implements NoteHome {
     return new Map([...this.#starts].map(([budget, start]) => [budget, row(start)]));
   }
 
-  /** What is left to wait is noted again and again, as it becomes less. */
-  #isNoted({ rows, facts, isRest }: Write): boolean {
+  #isNoted({ rows, isRest }: Write): boolean {
     const noted = this.#noted;
-    if (noted === undefined || this.#mustWrite || noted.facts !== facts || noted.isRest !== isRest)
-      return false;
-    const isOld = !isRest && this.#nowMs >= noted.atMs + this.#parts.ttlMs;
+    if (noted === undefined || this.#mustWrite || noted.isRest !== isRest) return false;
     return (
       noted.rows.size === rows.size &&
-      [...rows].every(
-        ([budget, row]) => isSameRow(noted.rows.get(budget), row) && !(isOld && row.rest !== undefined),
-      )
+      [...rows].every(([budget, row]) => isSameRow(noted.rows.get(budget), row))
     );
   }
 
   get #nextChangeInMs(): number {
-    const starts = [...this.#starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs, mixedUntilMs]);
-    const leftMs = [this.#dueMs, ...starts].map((atMs) => atMs - this.#nowMs).filter((ms) => ms > 0);
-    return Math.min(this.#parts.ttlMs, ...leftMs);
+    const moments = [...this.#starts.values()].flatMap(({ atMs, mixedUntilMs }) => [atMs, mixedUntilMs]);
+    const dueInMs = this.#dueMs - this.#nowMs;
+    return Math.min(dueInMs, ...moments.map((atMs) => atMs - this.#nowMs).filter((ms) => ms > 0));
   }
 
   get #nowMs(): number {

@@ -62,7 +62,7 @@ test("the notes of each budget are short, however long its name and its waits, a
       return [budget, rowOf(start, leases, TTL_MS, 10)] as const;
     }),
   );
-  const text = notesText("a".repeat(12), rows, undefined);
+  const text = notesText("a".repeat(12), rows, { atMs: Date.now() + 0.123, notes: [] });
   expect(text.length).toBeLessThan(BYTES_OF_ALL + budgets.length * BYTES_OF_BUDGET);
   const found = foundIn({ era: "1", value: text, version: "1", isSure: true }, undefined, 0);
   for (const budget of budgets) {

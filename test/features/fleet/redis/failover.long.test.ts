@@ -46,12 +46,12 @@ function join(name: string, redis: Redis): Candidate {
     url: undefined,
     digest: () => "same",
     terms: () => [{ budget: "one", digest: "same", coldMs: 100, wholeMs: 1_000 }],
+    key: "test",
     log: SILENT,
     random: Math.random,
     newId: randomUUID,
     onLead: (begun) => (reign = begun.home(() => [{ kind: "said", key: name, json: "✓" }])),
     onLost: () => (reign = undefined),
-    onForeign: () => {},
   });
   return { leader, maySend: () => reign?.maySend("one") === true, reign: () => reign };
 }
