@@ -22,7 +22,7 @@ const RESTARTING: Alert = {
   expr: `changes(process_start_time_seconds[30m]) > 3
 and on (job, instance) last_over_time(pacewatch_build_info[30m])`,
   summary: "Pacewatch at {{ $labels.instance }} restarts again and again",
-  description: `Pacewatch at {{ $labels.instance }} has restarted {{ $value }} times in the last 30 minutes. After each start it waits until the requests of the process before no longer count, so it polls little or nothing, while other alerts stay silent. Its last poll ended ${queryValue(`time() - max(last_over_time(pacewatch_last_poll_timestamp_seconds{${OF_INSTANCE}}[1d]))`, 'humanizeDuration | printf "%s ago"', "more than a day ago, or never")}.`,
+  description: `Pacewatch at {{ $labels.instance }} has restarted {{ $value }} times in the last 30 minutes. After each start it waits before its first poll, so it may poll nothing, and no other alert tells of that. Its last poll ended ${queryValue(`time() - max(last_over_time(pacewatch_last_poll_timestamp_seconds{${OF_INSTANCE}}[1d]))`, 'humanizeDuration | printf "%s ago"', "more than a day ago, or never")}.`,
 };
 
 /** Others watch on meanwhile. */
