@@ -3,7 +3,7 @@ import type { Fault, FaultScript, ScriptEntry } from "./faults.ts";
 import { xRatelimit } from "./dialects.ts";
 import { fixedWindow, slidingLog } from "./meters.ts";
 import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
-import { nextChange } from "./timeline.ts";
+import { changesOf } from "./timeline.ts";
 import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } from "./upstream.ts";
 
 export type DemoOptions = {
@@ -89,12 +89,10 @@ async function reportChanges(
   report: (name: string, words: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let change = nextChange(script, upstream.elapsedMs);
-  while (change !== undefined) {
-    await sleep(Math.max(0, change.atMs - upstream.elapsedMs), undefined, { signal }).catch(() => undefined);
+  for (const { atMs, words } of changesOf(script)) {
+    await sleep(Math.max(0, atMs - upstream.elapsedMs), undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    report(upstream.name, change.words);
-    change = nextChange(script, change.atMs);
+    report(upstream.name, words);
   }
 }
 

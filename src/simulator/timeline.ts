@@ -16,20 +16,19 @@ export function scenesOf({ periodMs, entries }: FaultScript): readonly ScriptEnt
   return scenes;
 }
 
-/** When other words begin to hold, since the upstream's start; undefined where they never change again. */
-export function nextChange(
+/** When other words begin to hold, since the upstream's start: without an end where the script begins anew. */
+export function* changesOf(
   script: FaultScript,
-  elapsedMs: number,
-): { readonly atMs: number; readonly words: string } | undefined {
-  const repeats = Number.isFinite(script.periodMs);
-  const momentMs = repeats ? elapsedMs % script.periodMs : elapsedMs;
+): Generator<{ readonly atMs: number; readonly words: string }> {
   const scenes = scenesOf(script);
-  const now = scenes.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
-  const again = scenes.map((scene) => ({ ...scene, fromMs: scene.fromMs + script.periodMs }));
-  const next = [...scenes, ...(repeats ? again : [])].find(
-    ({ fromMs, words }) => fromMs > momentMs && words !== now?.words,
-  );
-  return next && { atMs: elapsedMs - momentMs + next.fromMs, words: next.words };
+  let [now] = scenes.map(({ words }) => words);
+  if (scenes.every(({ words }) => words === now)) return;
+  for (let startMs = 0; Number.isFinite(startMs); startMs += script.periodMs) {
+    for (const { fromMs, words } of scenes) {
+      if (words !== now) yield { atMs: startMs + fromMs, words };
+      now = words;
+    }
+  }
 }
 
 /** One line per scene: `0:40 to 1:05  answers 500`. */

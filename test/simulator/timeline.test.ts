@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { faultAt, type FaultScript, HEALTHY } from "../../src/simulator/faults.ts";
-import { describeScript, nextChange, scenesOf } from "../../src/simulator/timeline.ts";
+import { changesOf, describeScript, scenesOf } from "../../src/simulator/timeline.ts";
 
 const script: FaultScript = {
   periodMs: 100_000,
@@ -88,33 +88,34 @@ describe("the scenes of a script", () => {
   });
 });
 
-describe("the next change", () => {
-  it("is the next entry, the end of one, or the first of the next period", () => {
-    const next = (elapsedMs: number): readonly unknown[] => {
-      const change = nextChange(script, elapsedMs);
-      return [change?.atMs, change?.words];
-    };
-    expect(next(0)).toEqual([40_000, "is slow"]);
-    expect(next(40_000)).toEqual([65_000, "answers 500"]);
-    expect(next(69_000)).toEqual([70_000, "is healthy"]);
-    expect(next(70_000)).toEqual([140_000, "is slow"]);
-    expect(next(1_070_000)).toEqual([1_140_000, "is slow"]);
+describe("the changes of a script", () => {
+  it("are the beginning of an entry, the end of one, and the same in each period", () => {
+    const first = changesOf(script).take(7);
+    expect([...first].map(({ atMs, words }) => [atMs, words])).toEqual([
+      [40_000, "is slow"],
+      [65_000, "answers 500"],
+      [70_000, "is healthy"],
+      [140_000, "is slow"],
+      [165_000, "answers 500"],
+      [170_000, "is healthy"],
+      [240_000, "is slow"],
+    ]);
   });
 
-  it("does not come where nothing ever changes", () => {
+  it("do not come where nothing ever changes", () => {
     const forever = { ...script.entries[0], fromMs: 0, untilMs: 10, fault: HEALTHY, words: "sleeps" };
-    expect(nextChange({ periodMs: 10, entries: [forever] }, 3)).toBeUndefined();
-    expect(nextChange({ periodMs: Number.POSITIVE_INFINITY, entries: [] }, 3)).toBeUndefined();
+    expect([...changesOf({ periodMs: 10, entries: [forever] })]).toEqual([]);
+    expect([...changesOf({ periodMs: Number.POSITIVE_INFINITY, entries: [] })]).toEqual([]);
   });
 
-  it("comes at the first millisecond at which other words hold", () => {
+  it("come at each millisecond at which other words begin to hold", () => {
     fc.assert(
-      fc.property(scripts, fc.integer({ min: 0, max: 120 }), (any, elapsedMs) => {
-        const first = Array.from({ length: 130 }, (_, index) => elapsedMs + index + 1).find(
-          (atMs) => wordsAt(any, atMs) !== wordsAt(any, elapsedMs),
-        );
-        const expected = first === undefined ? undefined : { atMs: first, words: wordsAt(any, first) };
-        expect(nextChange(any, elapsedMs)).toEqual(expected);
+      fc.property(scripts, (any) => {
+        const expected = Array.from({ length: 250 }, (_, atMs) => ({
+          atMs,
+          words: wordsAt(any, atMs),
+        })).filter(({ atMs, words }) => atMs > 0 && words !== wordsAt(any, atMs - 1));
+        expect([...changesOf(any).take(expected.length)]).toEqual(expected);
       }),
       { numRuns: 300 },
     );
