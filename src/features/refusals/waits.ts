@@ -4,7 +4,8 @@ import { longerWait, NO_WAIT, readWait, waitOf, type AskedWait } from "../hints/
 import type { Facts, TimeFact } from "./facts.ts";
 import { SECOND_MS } from "../../kernel/time/duration.ts";
 import { parseHttpDate } from "../../kernel/time/http-date.ts";
-import { durationAt, UNIT_MS_BY_WORD } from "../hints/fields/time-in.ts";
+import { durationAt } from "../hints/fields/time-in.ts";
+import { UNITS_MS } from "../hints/fields/words.ts";
 
 /** Reads fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
 export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
@@ -17,7 +18,7 @@ const ABOUT_WAITING =
 function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
   const unit = /\b(?:ms|millis|milliseconds|mins?|minutes?|hours?)\b/.exec(key)?.[0] ?? "s";
-  return readWait(text.trim(), UNIT_MS_BY_WORD.get(unit) ?? SECOND_MS, anchorMs);
+  return readWait(text.trim(), UNITS_MS.get(unit) ?? SECOND_MS, anchorMs);
 }
 
 /** A time is one to wait for only near one of these words, in the same sentence. */

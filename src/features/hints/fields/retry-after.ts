@@ -2,7 +2,8 @@
 
 import type { Headers } from "../../../kernel/exchange/exchange.ts";
 import { SECOND_MS } from "../../../kernel/time/duration.ts";
-import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, UNIT_MS_BY_WORD, unquoted } from "./time-in.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn, unquoted } from "./time-in.ts";
+import { UNITS_MS } from "./words.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type AskedWait = { readonly waitMs: number | undefined; readonly malformed: number };
@@ -28,7 +29,7 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor, withResets = 
   for (const [name, value] of headers) {
     const asking = name.includes("after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
     if (asking === null || (!withResets && name.includes("reset-after"))) continue;
-    const unitMs = UNIT_MS_BY_WORD.get(asking[1] ?? "s") ?? SECOND_MS;
+    const unitMs = UNITS_MS.get(asking[1] ?? "s") ?? SECOND_MS;
     const text = unquoted(value);
     // Sent twice, and joined on the way.
     for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])

@@ -1,7 +1,8 @@
 /** A time as headers, bodies and sentences write it: a number, a duration or a moment. */
 
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../kernel/time/duration.ts";
+import { DAY_MS } from "../../../kernel/time/duration.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
+import { UNITS_MS } from "./words.ts";
 
 /** The longest month. No upstream means a longer wait, or a moment that is further away. */
 export const LONGEST_WAIT_MS: number = 31 * DAY_MS;
@@ -54,20 +55,6 @@ function untilNearMoment(number: number, anchorMs: Anchor): number | undefined {
   return Math.abs(untilMs) <= LONGEST_WAIT_MS ? untilMs : undefined;
 }
 
-/** The words for each unit, the longest unit first: in a duration, each is shorter than the one before it. */
-const UNIT_WORDS: readonly (readonly [words: string, ms: number])[] = [
-  ["d day days", DAY_MS],
-  ["h hr hrs hour hours", HOUR_MS],
-  ["m min mins minute minutes", MINUTE_MS],
-  ["s sec secs second seconds", SECOND_MS],
-  ["ms millis millisecond milliseconds", 1],
-  ["us µs", 1e-3],
-  ["ns", 1e-6],
-];
-export const UNIT_MS_BY_WORD: ReadonlyMap<string, number> = new Map(
-  UNIT_WORDS.flatMap(([words, ms]) => words.split(" ").map((word) => [word, ms] as const)),
-);
-
 const AMOUNT =
   /\s{0,9}(?:,|and\b)?\s{0,9}(\d{1,15}(?:\.\d{1,15})?)\s{0,9}(?:more\s)?([a-zµ]{1,12})(?![a-zµ_])/y;
 /** `00:01:30`, `22.14:18:12`: perhaps days, then hours, minutes and seconds. */
@@ -88,7 +75,8 @@ export function durationAt(text: string): { readonly ms: number; readonly end: n
   let longerMs = Infinity;
   AMOUNT.lastIndex = /^p(?:t|(?=\d{1,4}d))/.exec(text)?.[0].length ?? 0;
   for (let found = AMOUNT.exec(text); found !== null; found = AMOUNT.exec(text)) {
-    const unitMs = UNIT_MS_BY_WORD.get(found[2] ?? "");
+    const unitMs = UNITS_MS.get(found[2] ?? "");
+    // Each unit is shorter than the one before it.
     if (unitMs === undefined || unitMs >= longerMs) break;
     duration = { ms: (duration?.ms ?? 0) + Number(found[1]) * unitMs, end: AMOUNT.lastIndex };
     longerMs = unitMs;

@@ -30,6 +30,17 @@ export function table<Value>(
   return new Map(rows.flatMap(([words, value]) => words.split(" ").map((word) => [word, value] as const)));
 }
 
+/** The words for each unit of a time. */
+export const UNITS_MS: ReadonlyMap<string, number> = table(
+  ["d day days", DAY_MS],
+  ["h hr hrs hour hours", HOUR_MS],
+  ["m min mins minute minutes", MINUTE_MS],
+  ["s sec secs second seconds", SECOND_MS],
+  ["ms millis millisecond milliseconds", 1],
+  ["us µs", 1e-3],
+  ["ns", 1e-6],
+);
+
 const WINDOWS_MS: ReadonlyMap<string, number> = table(
   ["second seconds secondly sec secs s qps rps tps", SECOND_MS],
   ["minute minutes minutely min mins m qpm rpm", MINUTE_MS],
@@ -40,12 +51,8 @@ const WINDOWS_MS: ReadonlyMap<string, number> = table(
 );
 
 /** Beside `interval`, `window` or `reset`, these may say how the number is written, and not which window it is. */
-export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
-  ["ms millis milliseconds millisecond", 1],
-  ["second seconds sec secs", SECOND_MS],
-  ["minute minutes min mins", MINUTE_MS],
-  ["hour hours hr hrs", HOUR_MS],
-  ["day days", DAY_MS],
+export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = new Map(
+  [...UNITS_MS].filter(([word, ms]) => word.length > 1 && ms >= 1),
 );
 
 export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
