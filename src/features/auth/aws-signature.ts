@@ -1,6 +1,6 @@
 /** Signature Version 4, as Amazon Web Services and those who speak like it ask for. */
 
-import { createHash, createHmac } from "node:crypto";
+import { createHmac, hash, type Hmac } from "node:crypto";
 import { percentEncoded } from "../../kernel/text/percent.ts";
 import type { Signed, Signer } from "../../transport/request.ts";
 import type { Aws } from "./config.ts";
@@ -25,7 +25,7 @@ function signatureOf(
   const [accessKeyId = "", secretAccessKey = "", sessionToken] = keys.split("\n");
   const time = new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const date = time.slice(0, 8);
-  const digest = sha256(request.body ?? "");
+  const digest = hash("sha256", request.body ?? "");
   const added = [
     "X-Amz-Date",
     time,
@@ -44,7 +44,7 @@ function signatureOf(
     digest,
   ].join("\n");
   const credential = `${date}/${region}/${service}/aws4_request`;
-  const text = [ALGORITHM, time, credential, sha256(canonical)].join("\n");
+  const text = [ALGORITHM, time, credential, hash("sha256", canonical)].join("\n");
   const key = [date, region, service, "aws4_request"].reduce<string | Buffer>(
     (last, part) => hmac(last, part).digest(),
     `AWS4${secretAccessKey}`,
@@ -91,11 +91,7 @@ function byName([a, one]: readonly [string, string], [b, other]: readonly [strin
   return one < other ? -1 : Number(one > other);
 }
 
-function sha256(text: string | Uint8Array): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function hmac(key: string | Buffer, text: string): ReturnType<typeof createHmac> {
+function hmac(key: string | Buffer, text: string): Hmac {
   return createHmac("sha256", key).update(text);
 }
 

@@ -13,9 +13,7 @@ import type { LeaseQueue } from "../../kernel/polling/lease-queue.ts";
 export type HintsOfTokens = {
   /** Monotonic. */
   pausedUntilMs(budgets: readonly string[]): number;
-  /** Undefined where none of these is in the config. */
-  boundsOf(budgets: readonly string[]): { readonly maxPauseMs: number } | undefined;
-  /** A token request was answered so. Returns for how long the answer asks for no other. */
+  /** A token request was answered so. Returns for how long it must not be asked again, as far as `max_pause` allows. */
   heardBeside(budgets: readonly string[], observation: Observation): number;
 };
 
@@ -308,11 +306,10 @@ export class TokenSource {
 
   /** The token that is held is used until it expires. */
   #failed(failure: Ending, pauseMs = 0): void {
-    const { clock, hints, ask, fields, log } = this.#parts;
+    const { clock, fields, log } = this.#parts;
     this.#failuresInARow += 1;
     const nowMs = clock.now();
-    const { maxPauseMs = 0 } = (this.#closing.signal.aborted ? undefined : hints.boundsOf(ask.budgets)) ?? {};
-    this.#pausedUntilMs = nowMs + Math.min(pauseMs, maxPauseMs);
+    this.#pausedUntilMs = nowMs + pauseMs;
     this.#failure = failure;
     if (!this.#closing.signal.aborted) {
       const seconds = Math.round((this.#notBeforeMs - nowMs) / 1_000);

@@ -181,7 +181,7 @@ export class Hints implements Constraint {
 
   /**
    * Whoever draws on these and is no upstream, such as a token endpoint, pauses them where it throttles us. What it says of
-   * its limits otherwise is about itself. Returns for how long it asks not to be asked.
+   * its limits otherwise is about itself. Returns for how long it asks not to be asked, as far as their pauses may last.
    */
   heardBeside(budgets: readonly string[], { exchange: { head }, withoutKeys }: Observation): number {
     if (head === undefined) return 0;
@@ -192,7 +192,7 @@ export class Hints implements Constraint {
         waitMs === undefined ? hints.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
       this.heard(budgets, { ...hints, pause, families: [], remaining: undefined });
     }
-    return waitMs ?? 0;
+    return Math.min(waitMs ?? 0, this.boundsOf(budgets)?.maxPauseMs ?? 0);
   }
 
   /**
