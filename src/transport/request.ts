@@ -1,6 +1,6 @@
 import { validateHeaderValue } from "node:http";
 import type { Clock } from "../kernel/time/clock.ts";
-import type { Auth, AuthKinds, Method, Upstream } from "../kernel/config/config.ts";
+import type { Auth, Method, Upstream } from "../kernel/config/config.ts";
 import type { BodyReading } from "./body-reader.ts";
 import { percentEncoded } from "../kernel/text/percent.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
@@ -70,13 +70,11 @@ export function requestBuilder(
   forwardProxy: ProxyServer | undefined,
 ): BuildRequest {
   const { auth, sign, payload, connection, method = "GET", idempotencyKey } = upstream;
-  // What is not sent is signed.
-  const sent = isSent(auth) ? auth : NOTHING_SENT;
   const url = new URL(upstream.url);
   const target = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
   const common = staticHeaders(upstream, userAgent, forwardProxy);
   const requestWith = (key: string): WireRequest => {
-    const { path, header, secret } = authorize(sent, target, key);
+    const { path, header, secret } = authorize(auth, target, key);
     const byName = new Map(common);
     if (header !== undefined) byName.set(header[0].toLowerCase(), header);
     const headers = [...byName.values()].flat();
@@ -123,19 +121,8 @@ type Authorized = {
   readonly secret?: string;
 };
 
-const SENT = ["none", "bearer", "basic", "header", "query"] as const;
-
-type SentAuth = AuthKinds[(typeof SENT)[number]];
-const NOTHING_SENT: SentAuth = { kind: "none" };
-
-function isSent(auth: Auth): auth is SentAuth {
-  return SENT.some((kind) => kind === auth.kind);
-}
-
-function authorize(auth: SentAuth, path: string, key: string): Authorized {
+function authorize(auth: Auth, path: string, key: string): Authorized {
   switch (auth.kind) {
-    case "none":
-      return { path, header: undefined };
     case "bearer":
       return { path, header: keyHeader("Authorization", `Bearer ${key}`) };
     case "basic": {
@@ -151,7 +138,8 @@ function authorize(auth: SentAuth, path: string, key: string): Authorized {
       return { path: `${path}${join}${pair}`, header: undefined };
     }
     default:
-      return auth satisfies never;
+      // There is no key, or a feature signs with it.
+      return { path, header: undefined };
   }
 }
 

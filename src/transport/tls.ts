@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../kernel/config/config.ts";
@@ -86,7 +86,7 @@ async function readPart(path: string | undefined, name: string): Promise<string 
 }
 
 function contextsOf(pem: Pem): Contexts {
-  const name = createHash("sha256").update(JSON.stringify(pem)).digest("base64");
+  const name = hash("sha256", JSON.stringify(pem), "base64");
   const known = inUse.get(name)?.deref();
   if (known !== undefined) return known;
   const contexts = makeContexts(pem);
