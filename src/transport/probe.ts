@@ -1,4 +1,3 @@
-import type { Opened } from "../platform/opened.ts";
 import {
   type Exchange,
   headerValue,
@@ -7,14 +6,13 @@ import {
   SMALL_BODY_BYTES,
 } from "../kernel/exchange/exchange.ts";
 import type { Probe, Gate } from "../kernel/poll/ports.ts";
-import { messageOf, oneLine } from "../kernel/text/escape.ts";
+import { oneLine } from "../kernel/text/escape.ts";
 import { KnownKeys } from "./secrets/known-keys.ts";
 import { PollClient } from "./poll-client.ts";
 import { decodeBody } from "./decode.ts";
-import type { Environment } from "./proxy.ts";
-import { type BuildRequest, type Endpoint, requestBuilder } from "./request.ts";
+import type { BuildRequest, Endpoint } from "./request.ts";
 import { RequestInFlight, type RequestParts } from "./request-in-flight.ts";
-import { findRoute, type Names, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 export type ProbeOptions = RequestParts & {
   readonly upstream: Endpoint;
@@ -24,27 +22,9 @@ export type ProbeOptions = RequestParts & {
   readonly credential: (() => string | Promise<string>) | undefined;
   /** Where the credential is a token that must be fetched first. */
   readonly gate?: Gate | undefined;
-  readonly userAgent: string;
-  readonly environment: Environment;
-  readonly names: Names;
   /** Whether all answers are handed over, however small: judging one may take long. */
   readonly handsOver?: boolean;
-  /** Called when a TLS file that has changed cannot be used, and when all can be used again. */
-  readonly onWarning: (message: string) => void;
 };
-
-/** Refused where the TLS files or the proxy cannot be used. */
-export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
-  const { upstream, environment, clock, names, onWarning, userAgent } = options;
-  try {
-    const route = await findRoute(upstream, environment, clock, names, onWarning);
-    const forwardProxy = route.tls === undefined ? route.proxy : undefined;
-    const build = requestBuilder(upstream, userAgent, forwardProxy);
-    return { kind: "opened", what: new UndiciProbe(options, route, build) };
-  } catch (error) {
-    return { kind: "refused", faults: [messageOf(error)] };
-  }
-}
 
 /**
  * Polls one upstream. Each poll is a request, which is lent a client from when it is sent until its answer has ended; the
@@ -54,7 +34,7 @@ export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
  *      client               taken ──────────────────────────── kept for the next one, or destroyed where it broke
  *      connection           opened, or that of the last one ── closed, or kept with its client
  */
-class UndiciProbe implements Probe {
+export class UndiciProbe implements Probe {
   readonly gate: Gate | undefined;
   readonly #options: ProbeOptions;
   readonly #origin: string;

@@ -5,13 +5,16 @@ import type { Endpoint } from "../../src/transport/request.ts";
 import { bodyReadingOf } from "../../src/app/features/reading.ts";
 import { signerOf } from "../../src/app/features/credentials.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { openProbe, type ProbeOptions } from "../../src/transport/probe.ts";
+import { openTransport } from "../../src/transport/open.ts";
+import type { ProbeOptions } from "../../src/transport/probe.ts";
+import type { Names } from "../../src/transport/route.ts";
 import type { Tls, Upstream } from "../../src/kernel/config/config.ts";
 import type { Exchange, Observation } from "../../src/kernel/exchange/exchange.ts";
 import type { Probe } from "../../src/kernel/poll/ports.ts";
 import { openRawUpstream, type RawOptions, type RawUpstream, type Script } from "../support/raw-upstream.ts";
 import { sampleUpstream } from "../support/kernel-samples.ts";
 import { systemNames } from "../support/names.ts";
+import { noLog } from "../support/no-log.ts";
 
 export const NO_TLS_FILES: Tls = {
   caFile: undefined,
@@ -44,23 +47,35 @@ export async function startUpstream(script: Script, options: RawOptions = {}): P
   return upstream;
 }
 
+type Options = ProbeOptions & {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly names: Names;
+  readonly onWarning: (message: string) => void;
+};
+
 /** Names may lead to this machine here. */
 export async function startProbe(
   changes: Partial<Upstream & Pick<Endpoint, "payload">>,
-  options: Partial<ProbeOptions> = {},
+  options: Partial<Options> = {},
 ): Promise<Probe> {
   const upstream = sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes });
   const probe = opened(
-    await openProbe({
-      upstream: { ...upstream, reading: bodyReadingOf(upstream), sign: signerOf(upstream) },
-      credential: undefined,
-      userAgent: "pacewatch/test",
-      clock: systemClock,
-      environment: {},
-      names: systemNames,
-      onWarning: () => {},
-      ...options,
-    }),
+    await openTransport(
+      {
+        userAgent: "pacewatch/test",
+        clock: systemClock,
+        environment: {},
+        names: systemNames,
+        log: { ...noLog, warn: (_, message) => options.onWarning?.(message) },
+        ...options,
+      },
+      {
+        fields: {},
+        upstream: { ...upstream, reading: bodyReadingOf(upstream), sign: signerOf(upstream) },
+        credential: undefined,
+        ...options,
+      },
+    ),
   );
   onTestFinished(() => probe.close());
   return probe;
@@ -73,7 +88,7 @@ export async function startProbe(
 export async function pollOnce(
   upstream: RawUpstream,
   changes: Partial<Upstream> = {},
-  options: Partial<ProbeOptions> = {},
+  options: Partial<Options> = {},
 ): Promise<Observation> {
   const probe = await startProbe({ url: `${upstream.url}/v1/resources`, ...changes }, options);
   const observation = await probe.poll(new AbortController().signal);

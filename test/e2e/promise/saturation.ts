@@ -2,7 +2,7 @@ import { opened } from "../../support/opened.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { openProbe } from "../../../src/transport/probe.ts";
+import { openTransport } from "../../../src/transport/open.ts";
 import type { Rate } from "../../../src/kernel/config/config.ts";
 import { TestLedger } from "../../support/test-ledger.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";
@@ -19,6 +19,7 @@ import { openProxy } from "../../support/fleet/cuttable-proxy.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/kernel-samples.ts";
 import { systemNames } from "../../support/names.ts";
+import { noLog } from "../../support/no-log.ts";
 import { silent } from "../../support/silent.ts";
 
 /**
@@ -80,15 +81,16 @@ export async function saturate(
   const crew = await Promise.all(
     upstreams.map(async (upstream) => {
       const probe = opened(
-        await openProbe({
-          upstream,
-          credential: undefined,
-          userAgent: "pacewatch/test",
-          clock: systemClock,
-          environment: {},
-          names: systemNames,
-          onWarning: () => {},
-        }),
+        await openTransport(
+          {
+            userAgent: "pacewatch/test",
+            clock: systemClock,
+            environment: {},
+            names: systemNames,
+            log: noLog,
+          },
+          { fields: {}, upstream, credential: undefined },
+        ),
       );
       const recorder = new StoryRecorder();
       return { recorder, poller: new Poller(upstream, probe, { ...parts, recorder }) };

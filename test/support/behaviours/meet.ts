@@ -1,7 +1,7 @@
 import { judgingOf } from "../../../src/app/features/judging.ts";
 import { opened } from "../opened.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { openProbe } from "../../../src/transport/probe.ts";
+import { openTransport } from "../../../src/transport/open.ts";
 import type { Upstream } from "../../../src/kernel/config/config.ts";
 import type { Poll } from "../../../src/kernel/poll/poll.ts";
 import { judge } from "../../../src/kernel/polling/poll-once.ts";
@@ -9,21 +9,23 @@ import { samplePollTimes, sampleUpstream } from "../kernel-samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
 import { namesBy, systemNames } from "../names.ts";
+import { noLog } from "../no-log.ts";
 
 /** One poll of what misbehaves, by the probe and the judge of the program itself. */
 export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   const upstream = upstreamOf(behaviour, stage);
   const probe = opened(
-    await openProbe({
+    await openTransport(
+      {
+        userAgent: "pacewatch/test",
+        clock: systemClock,
+        environment: {},
+        names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
+        log: noLog,
+      },
       // Names may lead to this machine here.
-      upstream: { ...upstream, denyAddresses: [] },
-      credential: behaviour.credential,
-      userAgent: "pacewatch/test",
-      clock: systemClock,
-      environment: {},
-      names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
-      onWarning: () => {},
-    }),
+      { fields: {}, upstream: { ...upstream, denyAddresses: [] }, credential: behaviour.credential },
+    ),
   );
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);

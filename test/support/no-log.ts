@@ -1,0 +1,5 @@
+import type { Log } from "../../src/kernel/text/log.ts";
+
+const mute = (): void => {};
+
+export const noLog: Log = { debug: mute, info: mute, warn: mute, error: mute };
