@@ -15,25 +15,18 @@ import { incidentId } from "./plot.ts";
 import { percent } from "../../http/markup/wording.ts";
 import type { Incident } from "../history/incidents.ts";
 
-const KINDS = ["fine", "some", "bad", "early", "unwatched"] as const;
-type Kind = (typeof KINDS)[number];
-
-const WORDS: Readonly<Record<Kind, string>> = {
-  fine: "all ok",
-  some: "some failed, objective met",
-  bad: "objective missed",
-  early: "watched for less than a tenth",
-  unwatched: "not watched",
-};
-
 /** Told apart by shape and shade too. */
-const SHAPES: Readonly<Record<Kind, string>> = {
-  fine: '<circle cx="8" cy="8" r="2.5"/>',
-  some: '<path d="M1 15V1L15 15z"/>',
-  bad: '<rect x="1" y="1" width="14" height="14"/><path class="cut" d="M4.5 4.5l7 7M11.5 4.5l-7 7"/>',
-  early: '<circle class="hollow" cx="8" cy="8" r="5"/>',
-  unwatched: '<rect class="hatched" x="1" y="1" width="14" height="14"/>',
-};
+const KINDS = {
+  fine: ["all ok", '<circle cx="8" cy="8" r="2.5"/>'],
+  some: ["some failed, objective met", '<path d="M1 15V1L15 15z"/>'],
+  bad: [
+    "objective missed",
+    '<rect x="1" y="1" width="14" height="14"/><path class="cut" d="M4.5 4.5l7 7M11.5 4.5l-7 7"/>',
+  ],
+  early: ["watched for less than a tenth", '<circle class="hollow" cx="8" cy="8" r="5"/>'],
+  unwatched: ["not watched", '<rect class="hatched" x="1" y="1" width="14" height="14"/>'],
+} as const;
+type Kind = keyof typeof KINDS;
 
 type Calendar = {
   readonly upstream: Pick<UpstreamFacts, "name" | "objective">;
@@ -53,7 +46,9 @@ export function calendar(given: Calendar): Markup {
       ${LABELLED.map((weekday) => html`<li class="label day-${weekday}" aria-hidden="true">${WEEKDAYS[weekday]?.slice(0, 3)}</li> `)}
       ${days.map((day, place) => [place === 0 || weekdayOf(day) === MONDAY ? monthLabel(day, days) : "", dayCell(day, columns.get(day), given)])}
     </ol>
-    <p class="legend">${KINDS.map((kind) => html`<span>${sign(kind)} ${WORDS[kind]}</span>`)}</p>`;
+    <p class="legend">
+      ${Object.entries(KINDS).map(([kind, [words, shape]]) => html`<span>${sign(kind, shape)} ${words}</span>`)}
+    </p>`;
 }
 
 const MONDAY = 1;
@@ -70,14 +65,15 @@ function dayCell(day: number, column: Column | undefined, given: Calendar): Mark
   const window = availabilityOf(DAY_MS, column ?? { watchedMs: 0, failedMs: 0 });
   const { availability } = given.upstream.objective;
   const kind = kindOf(window, availability);
+  const drawn = sign(kind, KINDS[kind][1]);
   const ofTime = [percent(window.ratio ?? 0, availability), watchedWords(window)]
     .filter((word) => word !== "")
     .join(" ");
-  const said = window.ratio === undefined ? WORDS.unwatched : `${ofTime}, ${failedWords(window)}`;
+  const said = window.ratio === undefined ? KINDS.unwatched[0] : `${ofTime}, ${failedWords(window)}`;
   const words = `${dayText(day)}: ${said}`;
   const target = targetOf(day, column?.counts.failed ?? 0, given);
   return html`<li class="day-${weekdayOf(day)}" title="${words}">
-    ${target === undefined ? html`<span role="img" aria-label="${words}">${sign(kind)}</span>` : html`<a href="${target}" aria-label="${words}">${sign(kind)}</a>`}
+    ${target === undefined ? html`<span role="img" aria-label="${words}">${drawn}</span>` : html`<a href="${target}" aria-label="${words}">${drawn}</a>`}
   </li> `;
 }
 
@@ -113,6 +109,6 @@ function targetOf(
     : undefined;
 }
 
-function sign(kind: Kind): Markup {
-  return raw(`<svg class="day ${kind}" viewBox="0 0 16 16" aria-hidden="true">${SHAPES[kind]}</svg>`);
+function sign(kind: string, shape: string): Markup {
+  return raw(`<svg class="day ${kind}" viewBox="0 0 16 16" aria-hidden="true">${shape}</svg>`);
 }

@@ -6,7 +6,7 @@ import type { UpstreamFacts } from "../status/status.ts";
 import { type Column, type Columns, type Range, spanOf } from "../history/timeline.ts";
 import { STATE_WORDS, whyWords } from "../history/words.ts";
 import type { Markup } from "../../http/markup/markup.ts";
-import { shapesOf, type Kind, KIND_WORDS, pathOf, rounded, STRIP_HEIGHT } from "./plot-kinds.ts";
+import { shapesOf, type Kind, KINDS, pathOf, rounded, STRIP_HEIGHT } from "./plot-kinds.ts";
 import { type Scale, scaleFor, ticksOf } from "./plot-scale.ts";
 import { clockTime } from "../../http/markup/wording.ts";
 import type { Incident } from "../history/incidents.ts";
@@ -243,7 +243,7 @@ function columnWords(
 
 function countsInWords(counts: Column["counts"]): string {
   const some = OUTCOMES.filter((outcome) => counts[outcome] > 0);
-  return some.map((outcome) => `${counts[outcome]} ${KIND_WORDS[outcome]}`).join(", ");
+  return some.map((outcome) => `${counts[outcome]} ${KINDS[outcome].words}`).join(", ");
 }
 
 /** `ai-router, the last 1 h: 52 ok, 8 failed; 2 incidents` */

@@ -15,7 +15,7 @@ import { budgetsOf, diagnosisOf } from "../status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../history/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "../../http/markup/markup.ts";
 import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
-import { KIND_WORDS, kindOf } from "./plot-kinds.ts";
+import { KINDS, kindOf } from "./plot-kinds.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { percent } from "../../http/markup/wording.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
@@ -166,7 +166,7 @@ function latencyLine({ latency, lastPoll }: UpstreamFacts): Markup {
 /** `failed: server error, 503, after 1.24 s, 4 s ago`, the detail, and the phases. */
 function pollLine(poll: PollStatus, nowMs: number): Markup {
   const { status, reason, detail } = poll;
-  return html`${KIND_WORDS[kindOf(poll)]}${reason === "" ? "" : `: ${reasonWords(reason)}`}${status === undefined ? "" : `, ${status}`},
+  return html`${KINDS[kindOf(poll)].words}${reason === "" ? "" : `: ${reasonWords(reason)}`}${status === undefined ? "" : `, ${status}`},
     after
     <b>${humanLatency(poll.durationMs)}</b>
     <span class="of">${ago(poll.atMs, nowMs)}</span>

@@ -25,7 +25,7 @@ import {
   untrusted,
 } from "../../http/markup/markup.ts";
 import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
-import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
+import { KINDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { standbyTitle } from "./status-page.ts";
 import { inNumbers, missedLine, reasonLine, stateLine } from "./upstream-card.ts";
@@ -123,7 +123,7 @@ function pollRow(poll: PollStatus, nowMs: number): Markup {
   const kind = kindOf(poll);
   return html`<tr id="${poll.id}" class="${kind}">
     <td>${moment(poll.atMs, nowMs)}</td>
-    <td><b>${KIND_WORDS[kind]}</b>${poll.reason === "" ? "" : `: ${reasonWords(poll.reason)}`}</td>
+    <td><b>${KINDS[kind].words}</b>${poll.reason === "" ? "" : `: ${reasonWords(poll.reason)}`}</td>
     <td class="number">${poll.status ?? "–"}</td>
     <td class="number">${humanLatency(poll.durationMs)}</td>
     <td>${TRIGGERS[poll.origin]}</td>
