@@ -122,25 +122,20 @@ type Authorized = {
 };
 
 function authorize(auth: Auth, path: string, key: string): Authorized {
-  switch (auth.kind) {
-    case "bearer":
-      return { path, header: keyHeader("Authorization", `Bearer ${key}`) };
-    case "basic": {
-      const secret = Buffer.from(`${auth.user}:${key}`).toString("base64");
-      return { path, header: keyHeader("Authorization", `Basic ${secret}`), secret };
-    }
-    case "header":
-      return { path, header: keyHeader(auth.name, `${auth.prefix ?? ""}${key}`) };
-    case "query": {
-      const join = path.includes("?") ? "&" : "?";
-      // Not as a form does: not every server reads "+" as a space.
-      const pair = `${percentEncoded(auth.name)}=${percentEncoded(key)}`;
-      return { path: `${path}${join}${pair}`, header: undefined };
-    }
-    default:
-      // There is no key, or a feature signs with it.
-      return { path, header: undefined };
+  if (auth.kind === "bearer") return { path, header: keyHeader("Authorization", `Bearer ${key}`) };
+  if (auth.kind === "header") return { path, header: keyHeader(auth.name, `${auth.prefix ?? ""}${key}`) };
+  if (auth.kind === "basic") {
+    const secret = Buffer.from(`${auth.user}:${key}`).toString("base64");
+    return { path, header: keyHeader("Authorization", `Basic ${secret}`), secret };
   }
+  if (auth.kind === "query") {
+    const join = path.includes("?") ? "&" : "?";
+    // Not as a form does: not every server reads "+" as a space.
+    const pair = `${percentEncoded(auth.name)}=${percentEncoded(key)}`;
+    return { path: `${path}${join}${pair}`, header: undefined };
+  }
+  // There is no key, or a feature signs with it.
+  return { path, header: undefined };
 }
 
 export function keyHeader(name: string, value: string): readonly [string, string] {
