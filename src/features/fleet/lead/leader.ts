@@ -98,7 +98,7 @@ export class Leader {
     this.#wake();
     // A budget that is not told of counts as in use.
     const leftMs = await drained.catch((): ReadonlyMap<string, number> => new Map());
-    if (this.#reign?.hasBegun === true) await this.#reign.rest(leftMs);
+    if (this.#reign?.hasBegun === true) await Promise.race([this.#reign.rest(leftMs), this.#ended]);
     this.#hear({ kind: "drained" });
     this.#wake();
     await this.#ended;
@@ -106,10 +106,11 @@ export class Leader {
 
   async #live(): Promise<void> {
     const { clock } = this.#parts;
+    this.#step();
     while (!this.#election.isOver) {
-      this.#step();
       this.#sleeping = new AbortController();
       await clock.sleep(Math.max(1, wakeAtMs(this.#election) - clock.now()), this.#sleeping.signal);
+      this.#step();
     }
   }
 

@@ -69,6 +69,26 @@ test("a lock that is away for less than the right lasts is not noticed", async (
   expect(await longestSilence((world) => world.outage(3_000, false))).toBeLessThan(500);
 });
 
+test("a leader that is stopped while the lock is away ends with its right, and waits for nothing more", async () => {
+  for (const seed of SEEDS) {
+    const outage = async (): Promise<[LockWorld, Process]> => {
+      const world = new LockWorld({ seed, ttlMs: TTL_MS, isDrifting: false, configs: PACED });
+      world.spawn("a");
+      await world.run(30_000);
+      world.outage(60_000, false);
+      return [world, leaderOf(world)];
+    };
+    const [known, before] = await outage();
+    let leadsForMs = 0;
+    for (; before.reign !== undefined; leadsForMs += 50) await known.run(50);
+    const [world, leader] = await outage();
+    await world.run(leadsForMs - 200);
+    leader.stop(0);
+    await world.run(500);
+    expect(leader.isAlive, `seed ${seed}`).toBe(false);
+  }
+});
+
 test("after a lock that was away for longer, it polls within two and a half ttl", async () => {
   const awayMs = 30_000;
   for (const isRestart of [false, true]) {
