@@ -28,7 +28,7 @@ import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
 /** Their URL is one that a browser on this machine can open. */
-const WILDCARD_HOSTS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
+const WILDCARD_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 /** Builds all but the config, which comes first. `stack` closes in reverse what is opened here. */
 export async function build(

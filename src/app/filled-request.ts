@@ -2,7 +2,6 @@ import type { Payload } from "../transport/request.ts";
 import { type Environment, interpolate } from "../config/read/interpolate.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { RequestBody, Upstream } from "../kernel/config/config.ts";
-import type { Opened } from "../platform/opened.ts";
 import { isList, isObject } from "../kernel/text/json.ts";
 
 type FilledRequest = {
@@ -11,29 +10,25 @@ type FilledRequest = {
   readonly secrets: readonly string[];
 };
 
-/** The request with the variables of its path and body filled in: these are secret, and so are their defaults. */
+/**
+ * The request with the variables of its path and body filled in: these are secret, and so are their defaults. They are
+ * set, and the file of a body is read: otherwise its config was refused.
+ */
 export function filledRequest(
   upstream: Pick<Upstream, "url" | "pathTemplate" | "body">,
   environment: Environment,
-): Opened<FilledRequest> {
+): FilledRequest {
   const { pathTemplate, body } = upstream;
-  const faults = new Set<string>();
   const secrets: string[] = [];
-  const fillFor = (part: "path" | "body") => (text: string) => {
+  const fill = (text: string): string => {
     const filled = interpolate(text, environment);
-    if (filled.kind === "text") {
-      secrets.push(...filled.values);
-      return filled.text;
-    }
-    faults.add(`cannot fill in the ${part}: one of its variables is not set`);
-    return "";
+    if (filled.kind !== "text") throw new Error("cannot fill in a request: its variables must be set");
+    secrets.push(...filled.values);
+    return filled.text;
   };
-  if (body && "file" in body && body.read === undefined)
-    faults.add("cannot fill in the body: its file was not read");
-  const payload = body && payloadOf(body, fillFor("body"));
-  const url = pathTemplate ? joinUrl(pathTemplate.base, fillFor("path")(pathTemplate.path)) : upstream.url;
-  if (faults.size > 0) return { kind: "refused", faults: [...faults] };
-  return { kind: "opened", what: { url, payload, secrets } };
+  const payload = body && payloadOf(body, fill);
+  const url = pathTemplate ? joinUrl(pathTemplate.base, fill(pathTemplate.path)) : upstream.url;
+  return { url, payload, secrets };
 }
 
 function payloadOf(body: RequestBody, fill: (text: string) => string): Payload {

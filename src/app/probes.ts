@@ -49,9 +49,7 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 }
 
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Opened<Probe>> {
-  const filled = filledRequest(upstream, parts.environment);
-  if (filled.kind === "refused") return filled;
-  const { url, payload, secrets } = filled.what;
+  const { url, payload, secrets } = filledRequest(upstream, parts.environment);
   for (const [index, secret] of secrets.entries())
     parts.keys.learn(`${upstream.name} request ${index}`, secret);
   const fetched = await fetchedFor(upstream, parts);

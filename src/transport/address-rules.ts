@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { ipv6Groups } from "../platform/ipv6.ts";
 
 /**
  * Where nothing that is watched lives, but a machine's own secrets may: link-local addresses, with the metadata service
@@ -56,7 +57,10 @@ function isForeignName(host: string): boolean {
 function isIn(list: BlockList, address: string): boolean {
   const bare = address.replace(/%.*$/, "");
   if (isIP(bare) !== 6) return list.check(bare, "ipv4");
-  return list.check(bare, "ipv6") || insideOf(bytesOf(bare)).some((inside) => list.check(inside, "ipv4"));
+  return (
+    list.check(bare, "ipv6") ||
+    insideOf(ipv6Groups(bare).flatMap(bytesOf)).some((inside) => list.check(inside, "ipv4"))
+  );
 }
 
 function listOf(networks: readonly string[]): BlockList {
@@ -102,14 +106,7 @@ function insideOf(bytes: readonly number[]): readonly string[] {
   );
 }
 
-/** A URL writes each IPv6 address in one way, without dots. */
-function bytesOf(address: string): readonly number[] {
-  const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const groupsOf = (text = ""): readonly string[] => (text === "" ? [] : text.split(":"));
-  const [first, last] = [groupsOf(before), groupsOf(after)];
-  const gap = Array.from({ length: 8 - first.length - last.length }, () => "0");
-  return [...first, ...gap, ...last].flatMap((group) => {
-    const number = Number.parseInt(group, 16);
-    return [number >> 8, number & 255];
-  });
+function bytesOf(group: string): readonly number[] {
+  const number = Number.parseInt(group, 16);
+  return [number >> 8, number & 255];
 }

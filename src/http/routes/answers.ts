@@ -84,7 +84,7 @@ export class Answers {
       // Whoever asks from now on gets the next one.
       this.#waiting.delete(key);
       await answer.make();
-      const { compressedBytes, plainBytes } = answer.sizes ?? this.#largest;
+      const { compressedBytes, plainBytes } = answer.sizes;
       this.#largest = {
         compressedBytes: Math.max(compressedBytes, this.#largest.compressedBytes),
         plainBytes: Math.max(plainBytes, this.#largest.plainBytes),

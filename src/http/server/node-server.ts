@@ -63,7 +63,7 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name cannot be resolved",
 };
 
-/** The actual port: port 0 asks for any free one. An empty host means all addresses. `setBy`: what names another one. */
+/** The actual port: port 0 asks for any free one. `setBy`: what names another one. */
 export async function listen(
   server: Server,
   { host, port }: Address,
@@ -71,7 +71,7 @@ export async function listen(
 ): Promise<Opened<number>> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
-  server.listen({ port, ...(host !== "" && { host }) }, resolve);
+  server.listen({ port, host }, resolve);
   try {
     await promise;
   } catch (error) {
@@ -87,7 +87,7 @@ export async function listen(
 
 /** A URL that a browser on this machine can open, also for a wildcard address. */
 export function urlOf(scheme: "http" | "https", { host, port }: Address): string {
-  const reachable = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `${scheme}://${bracketed(reachable)}:${port}`;
 }
 

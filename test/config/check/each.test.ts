@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { filledRequest } from "../../../src/app/filled-request.ts";
-import { opened } from "../../support/opened.ts";
 import { loaded, loadText, refusals } from "../config-file.ts";
 
 function configOf(...lines: readonly string[]): string {
@@ -64,7 +63,7 @@ test("one upstream is made of each combination, with its values where they are a
     ["openai-o3-mini", 2],
   ]);
   const bodies = config.upstreams.map((upstream) => {
-    const { payload, secrets } = opened(filledRequest(upstream, { USER_ID: "test-user-id" }));
+    const { payload, secrets } = filledRequest(upstream, { USER_ID: "test-user-id" });
     return [JSON.parse(Buffer.from(payload?.bytes ?? []).toString()), secrets];
   });
   expect(bodies[3]).toEqual([
@@ -78,7 +77,7 @@ test("what a variable puts into a path beside it is still a secret", async () =>
   const { config } = await loaded(text, { TENANT: "test-tenant" });
   const [first] = config.upstreams;
   expect(first?.url).toBe("https://api.example.test/${TENANT}/x%20y");
-  expect(first && opened(filledRequest(first, { TENANT: "test-tenant" }))).toEqual({
+  expect(first && filledRequest(first, { TENANT: "test-tenant" })).toEqual({
     url: "https://api.example.test/test-tenant/x%20y",
     secrets: ["test-tenant"],
   });

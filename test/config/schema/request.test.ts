@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { filledRequest } from "../../../src/app/filled-request.ts";
 import { load } from "../../../src/app/features/sections.ts";
-import { opened } from "../../support/opened.ts";
 import { ConfigDirectory, loaded, loadText, refusals, withUpstream } from "../config-file.ts";
 
 type Sent = { readonly type: string; readonly text: string; readonly secrets: readonly string[] };
@@ -10,7 +9,7 @@ async function sent(lines: readonly string[], environment: Record<string, string
   const { config } = await loaded(withUpstream("method: POST", ...lines), environment);
   const [upstream] = config.upstreams;
   if (upstream === undefined) throw new Error("there is no upstream");
-  const { payload, secrets } = opened(filledRequest(upstream, environment));
+  const { payload, secrets } = filledRequest(upstream, environment);
   if (payload === undefined) throw new Error("there is no body");
   return { type: payload.type, text: Buffer.from(payload.bytes).toString(), secrets };
 }
@@ -57,7 +56,7 @@ test("a body from a file is read with the config, and is a part of it", async ()
   expect([...loading.parts.keys()]).toEqual([file]);
   const [upstream] = loading.config.upstreams;
   expect(upstream?.body).toMatchObject({ read: { digest: expect.any(String) } });
-  expect(upstream && opened(filledRequest(upstream, {})).payload).toEqual({
+  expect(upstream && filledRequest(upstream, {}).payload).toEqual({
     type: "application/json",
     bytes: Buffer.from('{"model":"${NOT_FILLED}"}'),
   });
@@ -131,9 +130,7 @@ test.each([{}, { ROOM: "test-room-2" }])(
     expect([upstream.url, requests[0]?.url]).toEqual(
       Array(2).fill("https://api.example.test/v1/${ROOM:-…}/a"),
     );
-    expect(opened(filledRequest(upstream, environment)).secrets).toEqual([
-      environment["ROOM"] ?? "test-room-1",
-    ]);
+    expect(filledRequest(upstream, environment).secrets).toEqual([environment["ROOM"] ?? "test-room-1"]);
     const unset = withUpstream("path: /v1/${ROOM:-test-room-1}/${UNSET}");
     const { requests: lines } = await loaded(unset, environment, "structure");
     expect(lines[0]?.url).toBe("https://api.example.test/v1/${ROOM:-…}/${UNSET}");
@@ -169,7 +166,7 @@ test.each([
     if (upstream === undefined) throw new Error("there is no upstream");
     expect(JSON.stringify(config)).not.toMatch(/test-key-1|growth/);
     expect(upstream.url).toBe(`https://api.example.test${shown}`);
-    const { url, secrets } = opened(filledRequest(upstream, environment));
+    const { url, secrets } = filledRequest(upstream, environment);
     expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
     const variables = [...path.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);
     expect(secretVariables).toEqual(variables);

@@ -65,8 +65,8 @@ describe("the address", () => {
     );
   });
 
-  test.each(["0.0.0.0", ""])("for all addresses (%j) gives a url that can be opened", async (host) => {
-    const { url } = await start({ host });
+  test("for all addresses gives a url that can be opened", async () => {
+    const { url } = await start({ host: "0.0.0.0" });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(url)).status).toBe(200);
   });

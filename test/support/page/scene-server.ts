@@ -10,7 +10,7 @@ import { BADGES } from "../../../src/features/badges/badge.ts";
 import { reportPage } from "../../../src/features/report/page.ts";
 import { reportRoutes } from "../../../src/features/report/route.ts";
 import { startServer, type RunningServer } from "../../../src/http/server/server.ts";
-import { sampleConfig } from "../kernel-samples.ts";
+import { sampleConfig, sampleUpstream } from "../kernel-samples.ts";
 import { sampleRoutesDeps, statusOf, type StatusLists } from "../samples.ts";
 import { olderDays, SCENES } from "./page-scenes.ts";
 import { reportScene } from "./report-scene.ts";
@@ -36,7 +36,10 @@ export class SceneServer implements AsyncDisposable {
     const deps = sampleRoutesDeps({
       status: () => statusOf(shown()),
       columns: (upstream, range) => Promise.resolve(columnsInFile(shown(), upstream, range)),
-      config: () => ({ ...config, web: { ...web, badges: true } }),
+      config: () => {
+        const upstreams = shown().upstreams.map(({ name }) => sampleUpstream({ name }));
+        return { ...config, upstreams, web: { ...web, badges: true } };
+      },
     });
     const reports = reportRoutes(deps, (request) => Promise.resolve(reportPage(reportScene(request))));
     const opened = await startServer({
