@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { COUNTS, DAY_SUMS, DURATIONS, MINUTES_COUNTED } from "./tables.ts";
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
@@ -11,19 +12,12 @@ export const FIRST_VERSION = 1;
  */
 const STEPS: readonly string[] = [];
 
-const ROLL_UP_COLUMNS = `
-  bucket INTEGER NOT NULL,
-  upstream TEXT NOT NULL,
-  polls INTEGER NOT NULL,
-  ok INTEGER NOT NULL,
-  failed INTEGER NOT NULL,
-  throttled INTEGER NOT NULL,
-  rejected INTEGER NOT NULL,
-  within_objective INTEGER NOT NULL,
-  watched_ms INTEGER NOT NULL,
-  failed_ms INTEGER NOT NULL,
-  ok_duration_ms REAL NOT NULL,
-  slowest_ok_ms REAL NOT NULL`;
+function columns(names: readonly string[], type: string): string {
+  return names.map((name) => `${name} ${type}`).join(", ");
+}
+
+const ROLL_UP_COLUMNS = `bucket INTEGER NOT NULL, upstream TEXT NOT NULL,
+  ${columns(COUNTS, "INTEGER NOT NULL")}, ${columns(DURATIONS, "REAL NOT NULL")}`;
 
 /**
  * The first shape. A poll has columns for what it is selected by. All else of it is JSON, so
@@ -45,40 +39,11 @@ CREATE INDEX polls_by_upstream ON polls (upstream, id);
 CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
 CREATE INDEX polls_by_end ON polls (ended_at_ms);
 CREATE TABLE minutes (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
-CREATE TABLE hours (${ROLL_UP_COLUMNS},
-  offline INTEGER,
-  watched_minutes INTEGER,
-  all_failed_minutes INTEGER,
-  failed_minutes_1 INTEGER,
-  failed_minutes_2 INTEGER,
-  failed_minutes_3 INTEGER,
-  failed_minutes_4 INTEGER,
-  failed_minutes_5 INTEGER,
-  PRIMARY KEY (bucket, upstream)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE days (
-  upstream TEXT NOT NULL,
-  day INTEGER NOT NULL,
-  polls REAL NOT NULL,
-  ok REAL NOT NULL,
-  failed REAL NOT NULL,
-  throttled REAL NOT NULL,
-  rejected REAL NOT NULL,
-  offline REAL NOT NULL,
-  within_objective REAL NOT NULL,
-  watched_ms REAL NOT NULL,
-  failed_ms REAL NOT NULL,
-  ok_duration_ms REAL NOT NULL,
-  slowest_ok_ms REAL NOT NULL,
-  watched_minutes REAL NOT NULL,
-  all_failed_minutes REAL NOT NULL,
-  failed_minutes_1 REAL NOT NULL,
-  failed_minutes_2 REAL NOT NULL,
-  failed_minutes_3 REAL NOT NULL,
-  failed_minutes_4 REAL NOT NULL,
-  failed_minutes_5 REAL NOT NULL,
-  PRIMARY KEY (upstream, day)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS}, ${columns(MINUTES_COUNTED, "INTEGER")},
+  PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
+CREATE TABLE days (upstream TEXT NOT NULL, day INTEGER NOT NULL,
+  ${columns(Object.keys(DAY_SUMS), "REAL NOT NULL")},
+  PRIMARY KEY (upstream, day)) STRICT, WITHOUT ROWID;
 CREATE TRIGGER hour_added AFTER INSERT ON hours BEGIN
   DELETE FROM days WHERE upstream = new.upstream AND day = new.bucket / 24;
 END;

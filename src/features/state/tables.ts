@@ -96,17 +96,21 @@ export function failedMinutes(failures: number): string {
   return `failed_minutes_${failures}`;
 }
 
-/** These columns of a minute, and of an hour, are sums. */
-export const MINUTE_SUMS: readonly string[] =
-  "polls ok failed throttled rejected within_objective watched_ms failed_ms ok_duration_ms".split(" ");
-export const HOUR_SUMS: readonly string[] = [
-  ...MINUTE_SUMS,
+/** Columns of a minute, and of an hour. */
+export const COUNTS: readonly string[] =
+  "polls ok failed throttled rejected within_objective watched_ms failed_ms".split(" ");
+/** Further ones of an hour. */
+export const MINUTES_COUNTED: readonly string[] = [
   "offline",
   "watched_minutes",
   "all_failed_minutes",
   ...FAILURES_COUNTED.map(failedMinutes),
 ];
+const OK_DURATION = "ok_duration_ms";
+export const MINUTE_SUMS: readonly string[] = [...COUNTS, OK_DURATION];
+export const HOUR_SUMS: readonly string[] = [...MINUTE_SUMS, ...MINUTES_COUNTED];
 export const SLOWEST = "slowest_ok_ms";
+export const DURATIONS: readonly string[] = [OK_DURATION, SLOWEST];
 
 /** How each column of a day is made of those of its hours. */
 export const DAY_SUMS: Readonly<Record<string, string>> = {
