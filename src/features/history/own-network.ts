@@ -58,31 +58,24 @@ export class OwnNetwork {
   /** Undefined until it is asked for: upstreams come and go. */
   #knownToHaveSeveralHosts: boolean | undefined;
 
+  /** It may have been watched before, and have changed since. */
   watch({ name, url, schedule }: WatchedUpstream, nowMs: number): void {
     this.#knownToHaveSeveralHosts = undefined;
-    this.#watched.set(name, {
+    const before = this.#watched.get(name) ?? {
       name,
-      host: hostOf(url),
-      slots: slotsOf(schedule),
       sinceMs: nowMs,
       newest: undefined,
       lastAnswerMs: undefined,
-      missedMs: undefined,
-    });
+    };
+    const now = { host: hostOf(url), slots: slotsOf(schedule), missedMs: undefined };
+    this.#watched.set(name, Object.assign(before, now));
   }
 
-  /** The others are no longer polled: what they failed in counts as it looks. These may have changed. */
+  /** The others are no longer polled: what they failed in counts as it looks. */
   keep(upstreams: readonly WatchedUpstream[]): void {
     this.#knownToHaveSeveralHosts = undefined;
-    const kept = new Set<string>();
-    for (const { name, url, schedule } of upstreams) {
-      const watched = this.#watched.get(name);
-      if (watched === undefined) continue;
-      watched.host = hostOf(url);
-      watched.slots = slotsOf(schedule);
-      watched.missedMs = undefined;
-      kept.add(name);
-    }
+    for (const upstream of upstreams) if (this.#watched.has(upstream.name)) this.watch(upstream, 0);
+    const kept = new Set(upstreams.map(({ name }) => name));
     for (const [name, watched] of this.#watched) {
       if (kept.has(name)) continue;
       this.#watched.delete(name);
