@@ -32,12 +32,13 @@ export class Outbox {
   /** By the ids of alerts. */
   readonly notified: Map<string, Notified>;
   readonly counts: Record<Delivery["kind"], number> = { delivered: 0, failed: 0, refused: 0 };
+  /** When the next message should leave. Wall clock; undefined while nothing waits. */
+  sendMs: number | undefined;
   #receiver: Receiver;
   #sending: Promise<void> | undefined;
   /** Monotonic. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
-  #sendMs: number | undefined;
 
   constructor(receiver: Receiver, sinceMs: number, notified: readonly Notified[], parts: OutboxParts) {
     this.#receiver = repeating(receiver);
@@ -53,11 +54,6 @@ export class Outbox {
     return this;
   }
 
-  /** When the next message should leave. Wall clock; undefined while nothing waits. */
-  get sendMs(): number | undefined {
-    return this.#sendMs;
-  }
-
   /** Sends what is due, if it may. Tells in how many ms to ask again, unless something happens. */
   look(outlook: Outlook): number {
     const { nowMs } = outlook;
@@ -67,7 +63,7 @@ export class Outbox {
     for (const each of plan.quiet) this.#know(each);
     const [first] = plan.dues;
     const sendMs = sendAtMs(plan.dues, receiver.groupWaitMs);
-    this.#sendMs = first && sendMs;
+    this.sendMs = first && sendMs;
     if (this.#sending !== undefined) return Infinity;
     const waitMs = Math.max(sendMs - nowMs, this.#notBeforeMs - this.#parts.clock.now());
     if (first === undefined || waitMs > 0) return Math.min(waitMs, plan.nextAtMs - nowMs);

@@ -1,5 +1,6 @@
 import { excerptOf } from "../../../kernel/exchange/excerpt.ts";
 import { type Headers, headerValue, type Observation } from "../../../kernel/exchange/exchange.ts";
+import { contentOf, readJson } from "../../../kernel/exchange/json-body.ts";
 import { parseHttpDate } from "../../../kernel/time/http-date.ts";
 import { HOUR_MS, SECOND_MS } from "../../../kernel/time/duration.ts";
 import type { Kind } from "./kind.ts";
@@ -38,7 +39,8 @@ export function deliveryOf(
     : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys);
   const detail = words === undefined ? answered : `${answered}: ${words}`;
   if (REFUSALS.has(head.status)) return { kind: "refused", detail };
-  const asked = Math.max(retryAfterMs(head.headers, wallMs), kind.waitMs?.(jsonOf(body), head.status) ?? 0);
+  const told = kind.waitMs?.(contentOf(readJson(body)), head.status) ?? 0;
+  const asked = Math.max(retryAfterMs(head.headers, wallMs), told);
   return { kind: "failed", detail, waitMs: asked > 0 ? Math.min(asked, LONGEST_WAIT_MS) : undefined };
 }
 
@@ -49,12 +51,4 @@ function retryAfterMs(headers: Headers, wallMs: number): number {
   if (Number.isFinite(seconds)) return seconds * SECOND_MS;
   const nowMs = parseHttpDate(headerValue(headers, "date") ?? "", wallMs) ?? wallMs;
   return (parseHttpDate(written, nowMs) ?? nowMs) - nowMs;
-}
-
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
 }
