@@ -59,19 +59,10 @@ export function pollStatusOf(poll: Poll): PollStatus {
   };
 }
 
-function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "excerpt" | "headers"> {
-  const { headers, ...texts } = keptTexts({ detail, excerpt, ...(head && { headers: head.headers }) });
-  return head === undefined ? texts : { ...texts, headers: headers ?? [] };
-}
-
-type Texts = {
-  readonly detail: string;
-  readonly excerpt: string | undefined;
-  readonly headers?: readonly KeptHeader[];
-};
+type Texts = Pick<PollStatus, "detail" | "excerpt" | "headers">;
 
 /** The sentence first, then the ids for the support, the beginning of the body, and as many names as still fit. */
-function keptTexts({ detail, excerpt, headers = [] }: Texts): Texts {
+function textsOf({ detail, excerpt, head }: Poll): Texts {
   const keptDetail = cutTo(KEPT_DETAIL_BYTES, detail);
   let left = KEPT_POLL_BYTES - bytesOf(keptDetail);
   const kept: KeptHeader[] = [];
@@ -83,14 +74,14 @@ function keptTexts({ detail, excerpt, headers = [] }: Texts): Texts {
       kept.push(header);
     }
   };
-  const { ids = [], names = [] } = Object.groupBy(headers, ({ value }) =>
+  const { ids = [], names = [] } = Object.groupBy(head?.headers ?? [], ({ value }) =>
     value === undefined ? "names" : "ids",
   );
   keep(ids, EXCERPT_BYTES);
   const keptExcerpt = excerpt && cutTo(left, excerpt);
   left -= bytesOf(keptExcerpt ?? "");
   keep(names, 0);
-  const texts: Texts = { detail: keptDetail, excerpt: keptExcerpt, headers: kept };
+  const texts: Texts = { detail: keptDetail, excerpt: keptExcerpt, ...(head && { headers: kept }) };
   return { excerpt: undefined, ...ownCopy<Omit<Texts, "excerpt">>(texts) };
 }
 
