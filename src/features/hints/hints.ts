@@ -250,16 +250,10 @@ export class Hints implements Constraint {
 
   /** Undefined where none of these is in the config. */
   boundsOf(budgets: readonly string[]): Bounds | undefined {
-    let bounds: Bounds | undefined;
-    for (const { budget } of this.#among(budgets))
-      bounds =
-        bounds === undefined
-          ? budget
-          : {
-              maxPauseMs: Math.max(bounds.maxPauseMs, budget.maxPauseMs),
-              blindAfterMs: Math.min(bounds.blindAfterMs, budget.blindAfterMs),
-            };
-    return bounds;
+    const known = [...this.#among(budgets)].map(({ budget }) => budget);
+    if (known.length === 0) return undefined;
+    const maxPauseMs = Math.max(...known.map((budget) => budget.maxPauseMs));
+    return { maxPauseMs, blindAfterMs: Math.min(...known.map((budget) => budget.blindAfterMs)) };
   }
 
   statusOf(budget: string): HintsStatus | undefined {
