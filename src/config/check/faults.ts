@@ -3,7 +3,7 @@ import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } 
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { type NameOf, nameOfPath, probablyMeant, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
-import { hasKey, inside, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
+import { hasKey, inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
 /**
@@ -108,9 +108,11 @@ function meantBranch(
 function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): readonly Complaint[] {
   const isSecret = isSecretAt(schema, path);
   if (issue.code === "unrecognized_keys") {
+    const at = path.reduce<Schema | undefined>(inside, schema);
+    const gone = { ...GONE, ...(at && knownOf(at).notes.gone) };
     const allowed = issue.message.split(", ");
     return issue.keys.map((key) =>
-      unknownKey(key, path, allowed, isSecret, GONE[key] ?? placeOf(key, path, allowed, schema)),
+      unknownKey(key, path, allowed, isSecret, gone[key] ?? placeOf(key, path, allowed, schema)),
     );
   }
   if (issue.code === "invalid_key") {
@@ -131,7 +133,7 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
-/** By a key that is gone, wherever it stood: write this instead. */
+/** By a key that is gone, wherever it stood: write this instead. Sections note those of their own. */
 const GONE: Readonly<Record<string, string>> = {
   also: "write each path as an upstream of its own, such as - { <<: *first, name: balance, path: /balance } where this one has the anchor &first; ",
 };

@@ -47,6 +47,8 @@ export type Notes = {
   readonly isUser?: true;
   /** An upstream that has some of its keys has the others from `defaults`. */
   readonly isMerged?: true;
+  /** By the name of a key that a mapping had once: write this instead. */
+  readonly gone?: Readonly<Record<string, string>>;
   /** It names a file, relative to the config: of which kind, or `written` where Pacewatch writes it. */
   readonly file?: string;
 };

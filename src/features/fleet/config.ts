@@ -115,7 +115,12 @@ const tlsKeysNeedTls: Rule = {
 };
 
 const redisSchema: z.ZodType<LockRedis> = decoded(
-  named(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {}),
+  named(
+    noted(ruled(redis, exactlyOne("url", "sentinel"), certificateAndKey, tlsKeysNeedTls), {
+      gone: { cluster: "a lock is one key, and needs no cluster: write url or sentinel; " },
+    }),
+    {},
+  ),
   ({ url, sentinel, tls, username, password, key, ...files }) => ({
     // One that has neither is refused by its rule.
     nodes: sentinel === undefined ? { kind: "single", url: url ?? "" } : { kind: "sentinel", ...sentinel },
@@ -126,18 +131,30 @@ const redisSchema: z.ZodType<LockRedis> = decoded(
   }),
 );
 
+/** Of fleets whose processes shared the work. */
+const GONE: Readonly<Record<string, string>> = {
+  redis: "write it as fleet.lock: { redis: … }; ",
+  mode: "remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet; ",
+  replicas: "remove it, as there may be any number of them; ",
+  reserve: "remove it, as whoever cannot reach the lock sends nothing; ",
+  prefix: "write it as fleet.lock.redis.key; ",
+};
+
 const keys = named(
-  section({
-    lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
-    ttl: duration(1_000, 600_000, "10s")
-      .prefault("10s")
-      .describe("How soon a dead leader is replaced. The same for all processes."),
-    name: name().optional().describe("This process's name. Default: the machine's host name."),
-    advertise: httpUrl()
-      .optional()
-      .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
-  }).describe(
-    "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
+  noted(
+    section({
+      lock: section({ redis: redisSchema }).describe("The lock: whoever holds it leads."),
+      ttl: duration(1_000, 600_000, "10s")
+        .prefault("10s")
+        .describe("How soon a dead leader is replaced. The same for all processes."),
+      name: name().optional().describe("This process's name. Default: the machine's host name."),
+      advertise: httpUrl()
+        .optional()
+        .describe("The URL of this process's page for people: the pages of those that stand by link to it."),
+    }).describe(
+      "Several processes with the same config: one of them leads and polls, the others stand by. It cannot change without a restart.",
+    ),
+    { gone: GONE },
   ),
   { ttl: "ttlMs" },
 );

@@ -54,7 +54,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '11:12: budget "paid" has no room for a poll of up to 0.02 EUR: the spend is 0.016666666, one of 3 equal parts',
     '14:12: budget "short" would use up its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000, one of 3 equal parts: poll every 30s, or set on_exhaust: stop',
   ],
-  cluster: ['2:53: unknown key "cluster" in "fleet.lock.redis"'],
+  cluster: [
+    '2:53: unknown key "cluster" in "fleet.lock.redis": a lock is one key, and needs no cluster: write url or sentinel',
+  ],
   "quota-too-small": ['4:12: budget "api" has no room for a poll of up to 0.02 EUR: the spend is 0.01'],
   assertions: [
     '10:19: "upstreams[0].expect.body[0].path" must be a JSON pointer, such as /data/0/id, or "" for the whole body, received "data.id"',
@@ -185,6 +187,14 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '12:8: "fleet.ttl" must be a duration from 1s to 10m, such as 10s, received "1ms"',
     '13:9: "fleet.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "two words"',
     '14:14: "fleet.advertise" must be an http:// or https:// URL with a host, received "10.0.0.7"',
+  ],
+  "fleet-of-replicas": [
+    '3:1: "fleet.lock" is missing: it must be a mapping',
+    '3:10: unknown key "redis" in "fleet": write it as fleet.lock: { redis: … }',
+    '3:73: unknown key "mode" in "fleet": remove it, as one process of a fleet polls and the others stand by; to see an API from several places, write vantage beside fleet',
+    '3:86: unknown key "replicas" in "fleet": remove it, as there may be any number of them',
+    '3:99: unknown key "reserve" in "fleet": remove it, as whoever cannot reach the lock sends nothing',
+    '3:113: unknown key "prefix" in "fleet": write it as fleet.lock.redis.key',
   ],
   "fleet-without-redis": [
     '3:18: "fleet.lock.redis" must have url or sentinel, received neither',
