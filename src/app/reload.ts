@@ -36,13 +36,12 @@ export type LoadedConfig = Pick<
   Loading & { kind: "loaded" },
   "config" | "shown" | "proof" | "digest" | "parts"
 >;
+type Running = Pick<LoadedConfig, "config" | "shown" | "proof">;
 
 /** Parse, prove, build, then swap in one step: on any fault the old config keeps running, untouched. */
 export class AppReload implements AsyncDisposable {
   readonly #parts: ReloadParts;
-  #config: Config;
-  #shown: string;
-  #proof: Proof;
+  #running: Running;
   #status: ReloadStatus;
   #last: LastReload;
   /** While a refused config is tried again by itself, each of its faults is logged once. */
@@ -58,26 +57,24 @@ export class AppReload implements AsyncDisposable {
   );
 
   constructor({ config, shown, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
-    this.#config = config;
-    this.#shown = shown;
-    this.#proof = proof;
+    this.#running = { config, shown, proof };
     this.#last = { digest, files, refusedAtMs: undefined };
     this.#parts = parts;
     this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
   }
 
   get config(): Config {
-    return this.#config;
+    return this.#running.config;
   }
 
   /** The config that runs, as it is written. */
   get shown(): string {
-    return this.#shown;
+    return this.#running.shown;
   }
 
   /** That of the config that runs. */
   get proof(): Proof {
-    return this.#proof;
+    return this.#running.proof;
   }
 
   get status(): ReloadStatus {
@@ -121,8 +118,8 @@ export class AppReload implements AsyncDisposable {
     this.#told.clear();
     this.#last = { digest, files: parts, refusedAtMs: undefined };
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
-    const changes = changesOf(before, this.#config);
-    log.info({ upstreams: this.#config.upstreams.length, changes }, "config reloaded");
+    const changes = changesOf(before, this.config);
+    log.info({ upstreams: this.config.upstreams.length, changes }, "config reloaded");
     return { kind: "reloaded" };
   }
 
@@ -135,20 +132,20 @@ export class AppReload implements AsyncDisposable {
   async #swap(loaded: Loading): Promise<readonly string[]> {
     const { withdraw, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
-    const { config, proof } = loaded;
+    const { config, shown, proof } = loaded;
     withdraw(loaded.secretVariables);
-    const fixed = whatCannotChange(this.#config, config);
+    const fixed = whatCannotChange(this.config, config);
     if (fixed.length > 0) return fixed;
-    const faults = await this.#change(config, proof);
+    const faults = await this.#change({ config, shown, proof });
     if (faults.length > 0) return faults;
-    this.#shown = loaded.shown;
     log.level = config.log?.level ?? "info";
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
-    this.#parts.onChanged(this.#config);
+    this.#parts.onChanged(config);
     return [];
   }
 
-  async #change(config: Config, proof: Proof): Promise<readonly string[]> {
+  async #change(wanted: Running): Promise<readonly string[]> {
+    const { config } = wanted;
     const { life } = this.#parts;
     const { budgets, polling } = life() ?? {};
     // Whoever stands by may lead at any moment.
@@ -162,8 +159,7 @@ export class AppReload implements AsyncDisposable {
       // Nothing below waits: a scrape sees the old config or the new one, never both.
       budgets?.ledger.change(config);
       if (opened !== undefined) polling?.apply(config, opened.what);
-      this.#config = config;
-      this.#proof = proof;
+      this.#running = wanted;
       return [];
     };
     return polling === undefined ? change() : polling.exclusively(change);
@@ -171,7 +167,7 @@ export class AppReload implements AsyncDisposable {
 
   /** No reload comes between: what is built for this config runs with it. */
   exclusively<Result>(act: (config: Config) => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(() => act(this.#config));
+    const turn = this.#turn.then(() => act(this.config));
     this.#turn = turn.catch(() => {});
     return turn;
   }

@@ -26,6 +26,7 @@ import type { BudgetStatus, Status } from "../features/status/status.ts";
 import { type Columns, type Range, spanOf } from "../features/history/timeline.ts";
 import type { Clock } from "../kernel/time/clock.ts";
 import { DAY_MS } from "../kernel/time/duration.ts";
+import type { Fields } from "../kernel/text/field.ts";
 import { VERSION } from "../version.ts";
 
 /** The views are made of these: of all for each scrape, and for a page what it shows. */
@@ -128,6 +129,10 @@ export function statusView(sources: ViewSources): Status {
     if (polling === undefined || upstream === undefined || record === undefined) return undefined;
     return { upstream, record, health: polling.healthOf(name), nextSlotAtMs: polling.nextSlotAtMs(upstream) };
   };
+  const shownIn = (name: string, part?: "details"): Fields => {
+    const found = polled(name);
+    return found ? shownOf(found, FACTS, running, part) : {};
+  };
   const budgetOf = byName(config.budgets);
   const viewOf = life && budgetViews(running, life);
   const shown = new Map<string, BudgetStatus | undefined>();
@@ -166,14 +171,8 @@ export function statusView(sources: ViewSources): Status {
         areQuantiles: false,
       },
     incidentsOf: (name) => polling?.recordOf(name)?.history.incidents ?? [],
-    details: (name) => {
-      const found = polled(name);
-      return found ? shownOf(found, FACTS, running, "details") : {};
-    },
-    shown: (name) => {
-      const found = polled(name);
-      return found ? shownOf(found, FACTS, running) : {};
-    },
+    details: (name) => shownIn(name, "details"),
+    shown: shownIn,
     budgets: namesOf(config.budgets),
     budget: (name) => {
       // Thousands of upstreams may ask for the same one.

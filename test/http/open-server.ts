@@ -15,6 +15,8 @@ export async function openServer(over: Partial<StartOptions & RouteDeps> = {}): 
       port: 0,
       webConfig: undefined,
       onWarning: () => {},
+      onWebConfigChange: () => {},
+      connectionsLeft: () => Infinity,
       ...over,
     }),
   );

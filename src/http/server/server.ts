@@ -21,10 +21,10 @@ export type StartOptions = RoutesDeps &
     readonly probes?: Address | undefined;
     readonly clock: Pick<Clock, "sleep">;
     readonly onWarning: (message: string) => void;
-    readonly onWebConfigChange?: (changes: readonly string[]) => void;
+    readonly onWebConfigChange: (changes: readonly string[]) => void;
     readonly limits?: Partial<ServerLimits>;
     /** Read for each connection: fewer than the limit where the process may not open as many. */
-    readonly connectionsLeft?: () => number;
+    readonly connectionsLeft: () => number;
     /** How often the web config and its certificates are checked for changes. */
     readonly webConfigRecheckMs?: number;
   };
@@ -44,7 +44,6 @@ export const PROBE_CONNECTIONS = 8;
 export async function startServer(options: StartOptions): Promise<Opened<RunningServer>> {
   const { clock, onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const { connectionsLeft: maxConnections = () => Infinity } = options;
   const common = { limits, clock, onWarning };
   const opened = await LiveWebConfig.open(options.webConfig);
   if (opened.kind === "refused") return opened;
@@ -73,7 +72,7 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
   const served = await serve(options, routes, {
     ...common,
     tls,
-    maxConnections,
+    maxConnections: options.connectionsLeft,
     isChecking: (client) => passwordChecks.isChecking(client),
     setBy,
   });
@@ -83,7 +82,7 @@ export async function startServer(options: StartOptions): Promise<Opened<Running
 
   const closing = new AbortController();
   stack.defer(() => closing.abort());
-  const { onWebConfigChange: onChange = () => {} } = options;
+  const { onWebConfigChange: onChange } = options;
   // Nobody waits for its end: on a file system that hangs, a look may never end.
   void web.follow({ clock, recheckMs, renew, onWarning, onChange }, closing.signal);
   const owned = stack.move();

@@ -49,6 +49,8 @@ export class SceneServer implements AsyncDisposable {
       port: 0,
       webConfig: undefined,
       clock: systemClock,
+      onWebConfigChange: () => {},
+      connectionsLeft: () => Infinity,
       onWarning: (message) => process.stderr.write(`${message}\n`),
     });
     if (opened.kind === "refused") throw new Error(opened.faults.join("\n"));
