@@ -72,15 +72,18 @@ function writeYear(path: string, nowMs: number): void {
   using database = new DatabaseSync(path);
   makeWritable(database);
   const hour = database.prepare(
-    "INSERT INTO hours VALUES (?, ?, 240, ?, ?, 0, 0, ?, ?, 987.654321, 0, 60, ?, ?, 0, 0, 0, 0)",
+    `INSERT INTO hours (bucket, upstream, polls, ok, failed, throttled, rejected, within_objective, watched_ms, failed_ms,
+      ok_duration_ms, slowest_ok_ms, offline, watched_minutes, all_failed_minutes, failed_minutes_1,
+      failed_minutes_2, failed_minutes_3, failed_minutes_4, failed_minutes_5)
+      VALUES (?, ?, 240, ?, ?, 0, 0, ?, 3600000, ?, ?, 987.654321, 0, 60, ?, ?, 0, 0, 0, 0)`,
   );
-  const cost = database.prepare("INSERT INTO cost_hours VALUES (?, ?, 'EUR', 240, 29629440)");
+  const cost = database.prepare("INSERT INTO tally_hours VALUES (?, ?, 'EUR', 240, 29629440)");
   inTransaction(database, () => {
     for (let bucket = hourOf(nowMs) - DAYS * 24; bucket <= hourOf(nowMs); bucket += 1) {
       for (const [place, name] of NAMES.entries()) {
         const failed = (bucket + place) % 3 === 0 ? 4 : 0;
         const ok = 240 - failed;
-        hour.run(bucket, name, ok, failed, ok - 1, ok * 87.654321, failed / 4, failed / 4);
+        hour.run(bucket, name, ok, failed, ok - 1, failed * 15_000, ok * 87.654321, failed / 4, failed / 4);
         if (place % 2 === 0) cost.run(bucket, name);
       }
     }
