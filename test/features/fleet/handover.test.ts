@@ -312,6 +312,83 @@ test("while a count has no room, nothing is said to be noted, and why is told", 
   await ended;
 });
 
+/** Writes to it may fail, or succeed without an answer. */
+function failingRegister(kept: Kept) {
+  let fails: "before" | "after" | undefined;
+  const register: ReignParts["notes"] = {
+    read: async () => {
+      if (fails !== undefined) throw new Error("away");
+      return { era: "1", value: kept.value, version: "1", isSure: true };
+    },
+    write: async (text) => {
+      if (fails === "before") throw new Error("away");
+      kept.written.push(text);
+      kept.value = text;
+      if (fails === "after") throw new Error("no answer");
+      return { kind: "written", version: "2" };
+    },
+  };
+  return { register, fail: (how: typeof fails) => void (fails = how) };
+}
+
+test.each(["before", "after"] as const)(
+  "what could not be noted, as the register failed %s writing, is noted as soon as it can be",
+  async (how) => {
+    const kept: Kept = { written: [], value: undefined };
+    const clock = new VirtualClock();
+    const { register, fail } = failingRegister(kept);
+    let isLeading = true;
+    let serial = 0;
+    const reign = reignOf(kept, {
+      notes: register,
+      clock,
+      luck: () => ({ part: 0.5, id: `m${++serial}` }),
+      right: () => (isLeading ? "send" : "none"),
+    });
+    const ended = reign.keep();
+    await clock.advance(1_000);
+    let notes = [pauseNote(1)];
+    const home = reign.home(() => notes);
+    fail(how);
+    const first = home.write();
+    notes = [pauseNote(2)];
+    const second = home.write();
+    await clock.advance(500);
+    expect(await Promise.all([first, second])).toEqual([false, false]);
+    notes = [pauseNote(3)];
+    const third = home.write();
+    await clock.advance(3_000);
+    expect(await third).toBe(false);
+    fail(undefined);
+    await clock.advance(4_000);
+    expect(JSON.parse(kept.value ?? "").facts.rows).toEqual([["pause", "email", 3]]);
+    isLeading = false;
+    await clock.advance(20_000);
+    await ended;
+  },
+);
+
+test("what is left to wait is noted every ttl from the start", async () => {
+  const kept: Kept = { written: [], value: undefined };
+  const clock = new VirtualClock();
+  let isLeading = true;
+  const reign = reignOf(kept, {
+    ttlMs: 2_000,
+    terms: () => [{ budget: "api", digest: "x", coldMs: 40_000, wholeMs: 60_000 }],
+    clock,
+    right: () => (isLeading ? "send" : "none"),
+  });
+  const ended = reign.keep();
+  await clock.advance(100);
+  reign.home(() => []);
+  const before = kept.written.length;
+  await clock.advance(6_500);
+  expect(kept.written.length - before).toBe(3);
+  isLeading = false;
+  await clock.advance(20_000);
+  await ended;
+});
+
 test("where more budgets came with a new leader, it notes what it found but for what is needed least", async () => {
   const notes = Array.from({ length: 2_000 }, (_, index): Note => ({
     kind: "upstream",

@@ -144,7 +144,7 @@ export class Reign implements NoteHome {
   /** From now on what is read is noted for the next leader. What is needed most comes first. */
   home(read: () => readonly Note[]): this {
     this.#factsNow = () => ({ atMs: Math.round(this.#parts.clock.wallNow()), notes: read() });
-    this.#dueMs = this.#nowMs + FACTS_EVERY_MS;
+    this.#dueMs = this.#nowMs + Math.min(FACTS_EVERY_MS, this.#parts.ttlMs);
     return this;
   }
 
@@ -152,6 +152,8 @@ export class Reign implements NoteHome {
   write(): Promise<boolean> {
     if (this.#parts.right() === "none" || this.#noted === undefined) return Promise.resolve(false);
     this.#asked ??= Promise.withResolvers<boolean>();
+    // What cannot be written now is written later, though nobody waits for it any more.
+    this.#dueMs = this.#nowMs;
     this.#wake();
     return this.#asked.promise;
   }
@@ -218,7 +220,7 @@ export class Reign implements NoteHome {
     }
     this.#mustRead = this.isForeign;
     if (this.#mustRead) return "unknown";
-    if (this.#asked !== undefined || this.#nowMs >= this.#dueMs) this.#refresh();
+    if (this.#nowMs >= this.#dueMs) this.#refresh();
     const write = { n: luck().id, rows: this.#rows, isRest: this.#leases !== undefined };
     if (this.#isNoted(write)) return "idle";
     this.#last = write;

@@ -45,7 +45,7 @@ export class Redis implements AsyncDisposable {
   /** One atomic script. Rejects without a good answer in time. It may have been run all the same. */
   async run(script: string, key: string, ...args: readonly string[]): Promise<unknown> {
     // A command that is not written in time must never be.
-    const late = AbortSignal.timeout(this.#parts.deadlineMs);
+    const late = AbortSignal.timeout(Math.floor(this.#parts.deadlineMs));
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     late.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true });
     const client = await Promise.race([(this.#connection ??= this.#connect()), tooLate]);

@@ -246,6 +246,12 @@ test("a connection on which no password was ever acknowledged is given up for an
   expect(server.connections()).toBeGreaterThan(1);
 });
 
+test("a deadline that is no whole number of milliseconds is one all the same", async () => {
+  const server = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
+  const redis = open(single(server.port), { deadlineMs: DEADLINE_MS + 0.5 });
+  await eventually("Redis is connected", () => isUp(redis));
+});
+
 test("whoever asks while a connection is begun shares it, and none is begun where nobody asks", async () => {
   const server = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
   const redis = open(single(server.port));
