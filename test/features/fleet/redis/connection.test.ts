@@ -250,6 +250,7 @@ test("a deadline that is no whole number of milliseconds is one all the same", a
   const server = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
   const redis = open(single(server.port), { deadlineMs: DEADLINE_MS + 0.5 });
   await eventually("Redis is connected", () => isUp(redis));
+  expect(server.connections()).toBe(1);
 });
 
 test("whoever asks while a connection is begun shares it, and none is begun where nobody asks", async () => {
