@@ -40,9 +40,9 @@ beforeAll(async () => {
     alertmanager,
     config: CONFIG,
     environment: { EMAIL_URL: email.url, AI_URL: aiRouter.url },
-    // Two minutes of being offline after being offline are long to wait.
+    // Minutes of being offline after being offline are long to wait.
     rulesOf: async (config) =>
-      (await rulesFor(config)).replaceAll("keep_firing_for: 2m", "keep_firing_for: 5s"),
+      (await rulesFor(config)).replaceAll(/keep_firing_for: (\d+)m/g, "keep_firing_for: $1s"),
     webhook,
     groupWait: `${GROUP_WAIT_S}s`,
   });
