@@ -3,7 +3,7 @@ import { type Complaint, complain, complainOfKey, complainOfValue, type Fault } 
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { type NameOf, nameOfPath, probablyMeant, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
-import { hasKey, inside, knownOf, notesAt, type Refuse, type Schema, walk } from "../keys/notes.ts";
+import { hasKey, knownOf, notesAt, type Refuse, type Schema, schemaAt, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
 /**
@@ -108,7 +108,7 @@ function meantBranch(
 function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): readonly Complaint[] {
   const isSecret = isSecretAt(schema, path);
   if (issue.code === "unrecognized_keys") {
-    const at = path.reduce<Schema | undefined>(inside, schema);
+    const at = schemaAt(schema, path);
     const gone = { ...GONE, ...(at && knownOf(at).notes.gone) };
     const allowed = issue.message.split(", ");
     return issue.keys.map((key) =>
@@ -142,7 +142,7 @@ const GONE: Readonly<Record<string, string>> = {
 function placeOf(key: string, path: Path, allowed: readonly string[], schema: Schema): Path | undefined {
   const around = path.slice(1).map((_, index) => path.slice(0, index + 1));
   const [place, another] = [...around, ...allowed.map((name) => [...path, name])].filter((each) =>
-    hasKey(each.reduce<Schema | undefined>(inside, schema), key),
+    hasKey(schemaAt(schema, each), key),
   );
   return another === undefined ? place : undefined;
 }

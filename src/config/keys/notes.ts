@@ -95,6 +95,11 @@ export function inside(schema: Schema | undefined, step: Step): Schema | undefin
   return core instanceof z.ZodObject && Object.hasOwn(core.shape, step) ? core.shape[step] : undefined;
 }
 
+/** Undefined where nothing can be. */
+export function schemaAt(schema: Schema, path: Path): Schema | undefined {
+  return path.reduce<Schema | undefined>(inside, schema);
+}
+
 /** Not by a name that the config chooses. */
 export function hasKey(schema: Schema | undefined, key: string): boolean {
   const core = schema && knownOf(schema).core;

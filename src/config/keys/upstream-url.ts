@@ -1,11 +1,14 @@
 import { looksLikeSecretParameter } from "./credential-signs.ts";
 
-/** Says what a URL must be, and nothing of a valid one. It never quotes the URL, which may have a key in it. */
-export function urlFault(text: string): string | undefined {
+/**
+ * Says what a URL must be, and nothing of a valid one. It never quotes the URL, which may have a key in it. `instead`: what
+ * to do with a user name or password.
+ */
+export function urlFault(text: string, instead: string = "see auth"): string | undefined {
   const url = parseHttpUrl(text);
   if (url === undefined) return "an http:// or https:// URL with a host";
   if (url.username !== "" || url.password !== "") {
-    return "a URL without a user name or password: a key is never written in the config, see auth";
+    return `a URL without a user name or password: a key is never written in the config, ${instead}`;
   }
   if (text.includes("#")) return "a URL without a fragment (#)";
   if (holdsSecretParameter(url)) {

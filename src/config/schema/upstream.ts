@@ -131,8 +131,9 @@ const confirmSchema: z.ZodType<Confirmation> = decoded(
 );
 
 function proxyFault(proxy: Proxy): string | undefined {
-  const fault = proxy === "env" || proxy === "none" ? undefined : urlFault(proxy);
-  return fault && `env, none or ${fault.replace(/see auth$/, "write env and set HTTPS_PROXY")}`;
+  if (proxy === "env" || proxy === "none") return undefined;
+  const fault = urlFault(proxy, "write env and set HTTPS_PROXY");
+  return fault && `env, none or ${fault}`;
 }
 
 const proxy = checked(proxyFault, "env, none or a URL", PROXY_PATTERN);
