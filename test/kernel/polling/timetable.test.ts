@@ -16,7 +16,7 @@ function cron(text: string): Schedule {
 
 /** All of one host. */
 function entry(name: string, schedule: Schedule): Spreadable {
-  return { name, schedule, url: "https://api.test/v1/resources", budgets: [name] };
+  return { name, schedule, url: "https://api.test/v1/resources", budgets: [name], connection: "fresh" };
 }
 
 function world(
