@@ -384,7 +384,8 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     }
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
-    this.#ended.resolve(exchange);
+    // Other answers may have come with this one: all are read before one is judged, or they would seem slower than they are.
+    setImmediate(() => this.#ended.resolve(exchange));
   }
 
   get hasEnded(): boolean {
