@@ -7,6 +7,23 @@
 // Plain JavaScript, so that an old Node.js prints that sentence instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";
 
+const NEEDED_OF_NODE = [
+  "assert",
+  "cluster",
+  "dns",
+  "dns/promises",
+  "fs/promises",
+  "http",
+  "https",
+  "inspector",
+  "perf_hooks",
+  "process",
+  "timers/promises",
+  "vm",
+  "worker_threads",
+  "zlib",
+];
+
 process.on("SIGUSR1", () => {});
 // A reload may be asked for before there is a config to reload, and would end the process: nothing is read yet.
 if (process.argv[2] === "run") process.on("SIGHUP", () => {});
@@ -20,6 +37,11 @@ if (major < 24) {
   process.exit(1);
 }
 
+// Node.js brings its own modules compiled, and V8 takes that only under the flags they were compiled with. So what a daemon
+// needs of them is loaded before the flags below are set: a start takes a tenth less.
+if (process.argv[2] === "run") {
+  for (const name of NEEDED_OF_NODE) process.getBuiltinModule(name);
+}
 const { enableCompileCache } = await import("node:module");
 const { setFlagsFromString } = await import("node:v8");
 // Each flag is measured in bench/README.md, in this order:

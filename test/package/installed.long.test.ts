@@ -212,6 +212,41 @@ test("as a dependency of a project, its scripts can run it", async () => {
   expect(await run("npm", ["ci"], home)).toMatchObject({ code: 0 });
 });
 
+/** Says at the end which of its own modules Node.js compiled anew. */
+const COMPILED_ANEW = `
+  const { internalBinding } = require("internal/test/binding");
+  process.on("exit", () => {
+    const { compiledWithoutCache } = internalBinding("builtins").getCacheUsage();
+    const anew = [...compiledWithoutCache].filter((name) => !name.startsWith("internal/"));
+    require("fs").writeFileSync(__filename + ".json", JSON.stringify(anew));
+  });
+`;
+
+test("of its own modules, Node.js compiles none anew for a daemon: it has them compiled already", async () => {
+  const home = await mkdtemp(join(folder, "compiled-"));
+  const told = join(home, "told.cjs");
+  await writeFile(told, COMPILED_ANEW);
+  const config = join(folder, "dist/config/pacewatch.yaml");
+  const program = join(folder, "dist/bin/pacewatch.mjs");
+  const args = ["--expose-internals", "--require", told, program, "run", "--config", config];
+  const child = spawn(process.execPath, [...args, "--listen", "127.0.0.1:0"], {
+    env: { ...environment(), ...KEYS },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  endWithUs(child);
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const url = await eventually(
+    "it says where it listens",
+    () => /"url":"([^"]+)"/.exec(said)?.[1],
+    (found) => found !== undefined,
+  );
+  expect((await ask(`${url}/metrics`)).status).toBe(200);
+  child.kill("SIGTERM");
+  await once(child, "close");
+  expect(JSON.parse(await readFile(`${told}.json`, "utf8"))).toEqual([]);
+});
+
 test("an older Node.js says in a sentence what is needed", async () => {
   const home = await mkdtemp(join(folder, "older-"));
   await install([packed], home);
