@@ -93,6 +93,18 @@ test("node-cron reads the parts of dates without ICU, whose tables take memory f
   expect(cron).not.toContain("Intl.");
 });
 
+test("nothing of HTTP/2 and OpenTelemetry is loaded, which nobody calls", () => {
+  const loading = code().filter((path) =>
+    /[`"'](?:node:)?http2[`"']/.test(files.get(path)?.toString() ?? ""),
+  );
+  expect(loading).toEqual([]);
+  expect(built.packages.filter((folder) => folder.includes("opentelemetry"))).toEqual([]);
+});
+
+test("V8 can keep the text of each file with one byte for each letter", () => {
+  expect(code().filter((path) => /[^\0-\xFF]/.test(files.get(path)?.toString() ?? ""))).toEqual([]);
+});
+
 test("the same sources make the same bundle", async () => {
   const again = await bundle("0123abc");
   expect(again.files).toEqual(built.files);

@@ -21,6 +21,9 @@ export type Bundle = {
  */
 export const UNDICI_CLIENT: string = join(ROOT, "tools/package/undici-client.mjs");
 
+/** Libraries load two things that nobody calls here; what is shipped has this in their place. */
+const NEVER_USED: string = join(ROOT, "tools/package/never-used.mjs");
+
 /** The command and all that it needs of `src` and `node_modules`, in files that share what they have in common. */
 export async function bundle(commit: string): Promise<Bundle> {
   const build = await rolldown({
@@ -28,7 +31,9 @@ export async function bundle(commit: string): Promise<Bundle> {
     input: { [COMMAND]: join(ROOT, "bin/pacewatch.mjs") },
     platform: "node",
     preserveEntrySignatures: "allow-extension",
-    resolve: { alias: { undici$: UNDICI_CLIENT } },
+    resolve: {
+      alias: { undici$: UNDICI_CLIENT, "node:http2": NEVER_USED, "@opentelemetry/api": NEVER_USED },
+    },
     plugins: [filesBeside(), builtinsWithoutFacades(), cronWithoutIcu()],
     transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit) } },
     onLog(level, log) {
@@ -50,6 +55,8 @@ export async function bundle(commit: string): Promise<Bundle> {
       ],
       includeDependenciesRecursively: false,
     },
+    // V8 keeps the text of each file, with two bytes for each letter as soon as one is beyond Latin-1.
+    charset: "ascii",
     sourcemap: true,
     // The sources are public: a map that says where is enough, and a third of the size.
     sourcemapExcludeSources: true,

@@ -11,7 +11,7 @@ export function announcedEnd(upstream: Fields, nowMs: number): Markup | "" {
   const { links, warning } = announcement;
   return html`<p class="reason">
     <strong>The API announces its end.</strong> ${endSentence(announcement, nowMs)}
-    ${warning === undefined ? "" : html` “${untrusted(warning)}”`}
+    ${warning === undefined ? "" : html` &ldquo;${untrusted(warning)}&rdquo;`}
     ${links.map(({ rel, target }) => html` ${LINK_WORDS[rel]}: ${linked(target)}.`)}
   </p>`;
 }

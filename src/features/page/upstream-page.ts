@@ -139,8 +139,8 @@ export function* renderMissingUpstreamPage(name: string, status: Status, view: V
   const isStandby = fleet?.isLeading === false;
   const title = isStandby ? standbyTitle(fleet, status.nowMs) : "No upstream has this name";
   const why = isStandby
-    ? html`Only the leader knows how “${shown}” is.`
-    : html`“${shown}” is not in the running config.`;
+    ? html`Only the leader knows how &ldquo;${shown}&rdquo; is.`
+    : html`&ldquo;${shown}&rdquo; is not in the running config.`;
   const body = html`<h1>${title}</h1>
     <p class="none">${why} <a href="../">${isStandby ? "This process" : "All upstreams"}</a></p>`;
   yield pageShell({ title: isStandby ? title : "Not found", root: "../", self: "../", view, body }, status);
