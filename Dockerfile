@@ -10,7 +10,7 @@ COPY dist ./
 COPY bin/warm.mjs ./bin/
 RUN mkdir -p node_modules/.cache/pacewatch && chown 1000:1000 node_modules node_modules/.cache node_modules/.cache/pacewatch
 USER 1000:1000
-RUN NODE_OPTIONS=--max-semi-space-size=1 node bin/warm.mjs && chmod -R go+rX node_modules/.cache/pacewatch
+RUN NODE_OPTIONS=--max-semi-space-size=2 node bin/warm.mjs && chmod -R go+rX node_modules/.cache/pacewatch
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="Pacewatch" \
@@ -19,7 +19,7 @@ LABEL org.opencontainers.image.title="Pacewatch" \
 # The health address is a whole URL, so that another port or TLS needs this one variable and no new image.
 # A heap as large as the machine's memory suggests would be garbage for the most part (docs/performance.md).
 ENV NODE_ENV=production \
-    NODE_OPTIONS=--max-semi-space-size=1 \
+    NODE_OPTIONS=--max-semi-space-size=2 \
     MALLOC_ARENA_MAX=2 \
     PACEWATCH_HEALTH_URL=http://127.0.0.1:10429/-/healthy
 # Where a state file can live: a named volume keeps this owner. Nothing else is ever written. And a name to type, for

@@ -9,7 +9,7 @@ export class Child<Question extends string | object, Answer> implements AsyncDis
 
   constructor(file: string) {
     // The young heap that Pacewatch is shipped with.
-    const execArgv = ["--max-semi-space-size=1"];
+    const execArgv = ["--max-semi-space-size=2"];
     this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv });
     this.#exited = once(this.#child, "exit");
   }

@@ -51,6 +51,6 @@ async function warm(checkout: string): Promise<void> {
   const dist = join(checkout, "dist");
   await copyFile(join(checkout, "bin", "warm.mjs"), join(dist, "bin", "warm.mjs"));
   await mkdir(join(dist, "node_modules", ".cache", "pacewatch"), { recursive: true });
-  const env = { ...process.env, NODE_OPTIONS: "--max-semi-space-size=1" };
+  const env = { ...process.env, NODE_OPTIONS: "--max-semi-space-size=2" };
   await run(process.execPath, ["bin/warm.mjs"], { cwd: dist, env });
 }

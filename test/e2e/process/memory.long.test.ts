@@ -20,7 +20,7 @@ async function privateBytes(upstreams: number, url: string): Promise<number> {
   });
   await using daemon = await startDaemon({
     configPath: folder.path,
-    environment: { NODE_OPTIONS: "--max-semi-space-size=1" },
+    environment: { NODE_OPTIONS: "--max-semi-space-size=2" },
   });
   await daemon.until(({ stdout }) => stdout.split('"health changed"').length > upstreams);
   const status = await readFile(`/proc/${daemon.pid}/status`, "utf8");
