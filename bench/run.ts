@@ -4,6 +4,7 @@
  * into bench/README.md, the plots and the table next to peers into docs/performance.md, and that into the README too.
  */
 
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { FULL, QUICK, type Depth } from "./depth.ts";
 import type { Figure } from "./report/figure.ts";
@@ -21,6 +22,7 @@ import { keepResult, thisMachine, type Result } from "./report/result.ts";
 import { findPrograms, setStage, type Programs, type Stage } from "./stage.ts";
 import { tableOf } from "./report/table.ts";
 import { missedGoals } from "./report/verdict.ts";
+import { warm } from "./programs/shipped-commit.ts";
 import { versionsOf } from "./programs/versions.ts";
 import { writeDocs } from "./report/write-docs.ts";
 
@@ -67,6 +69,7 @@ async function bench(depth: Depth, only?: string): Promise<number> {
     console.error(programs);
     return 1;
   }
+  await warm(fileURLToPath(new URL("..", import.meta.url)));
   const measured: Figure[] = [];
   for (const [part, measure] of parts) {
     const result = await measurePart(programs, depth, part, measure);

@@ -46,8 +46,8 @@ export async function shippedAt(commit: string): Promise<string> {
   return root;
 }
 
-/** As the Dockerfile does it: without the cache of compiled code a daemon takes a third more memory. */
-async function warm(checkout: string): Promise<void> {
+/** As the Dockerfile does it: without the cache of compiled code a start takes longer, and a daemon more memory. */
+export async function warm(checkout: string): Promise<void> {
   const dist = join(checkout, "dist");
   await copyFile(join(checkout, "bin", "warm.mjs"), join(dist, "bin", "warm.mjs"));
   await mkdir(join(dist, "node_modules", ".cache", "pacewatch"), { recursive: true });
