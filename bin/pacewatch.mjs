@@ -25,8 +25,9 @@ const NEEDED_OF_NODE = [
 ];
 
 process.on("SIGUSR1", () => {});
+const isDaemon = process.argv[2] === "run";
 // A reload may be asked for before there is a config to reload, and would end the process: nothing is read yet.
-if (process.argv[2] === "run") process.on("SIGHUP", () => {});
+if (isDaemon) process.on("SIGHUP", () => {});
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   const inClone = 'run "npm ci" here, which brings it along, and then "npm start" or "npm run demo"';
@@ -39,7 +40,7 @@ if (major < 24) {
 
 // Node.js brings its own modules compiled, and V8 takes that only under the flags they were compiled with. So what a daemon
 // needs of them is loaded before the flags below are set: a start takes a tenth less.
-if (process.argv[2] === "run") {
+if (isDaemon) {
   for (const name of NEEDED_OF_NODE) process.getBuiltinModule(name);
 }
 const { enableCompileCache } = await import("node:module");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { imageCommand } from "../../tools/image-command.ts";
 
 const HERE = fileURLToPath(new URL("../../", import.meta.url));
 const BUILT = join(tmpdir(), "pacewatch-built");
@@ -51,6 +52,6 @@ export async function warm(checkout: string): Promise<void> {
   const dist = join(checkout, "dist");
   await copyFile(join(checkout, "bin", "warm.mjs"), join(dist, "bin", "warm.mjs"));
   await mkdir(join(dist, "node_modules", ".cache", "pacewatch"), { recursive: true });
-  const env = { ...process.env, NODE_OPTIONS: "--max-semi-space-size=2" };
-  await run(process.execPath, ["bin/warm.mjs"], { cwd: dist, env });
+  const { env } = await imageCommand("bundle", join(checkout, "/"));
+  await run(process.execPath, ["bin/warm.mjs"], { cwd: dist, env: { ...process.env, ...env } });
 }

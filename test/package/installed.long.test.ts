@@ -177,7 +177,7 @@ test("installed in an empty folder without a network, every command runs", async
 test("installed for everybody, the demo polls within seconds, and ends when it is asked to", async () => {
   const prefix = await mkdtemp(join(folder, "global-"));
   await install(["--global", `--prefix=${prefix}`, packed], folder);
-  await using demo = startDemo(join(prefix, "bin/pacewatch"), [], prefix);
+  await using demo = start(join(prefix, "bin/pacewatch"), ["demo"], prefix);
   await polled(demo);
   // The style of the page is a file of its own.
   expect((await ask(`${await demo.url()}/`)).body).toContain("--");
@@ -187,7 +187,7 @@ test("installed for everybody, the demo polls within seconds, and ends when it i
 
 test("npx runs the demo in an empty folder without a network, and Ctrl-C ends both", async () => {
   const home = await mkdtemp(join(folder, "npx-"));
-  await using demo = startDemo("npx", ["--yes", `--package=${packed}`, "pacewatch"], home);
+  await using demo = start("npx", ["--yes", `--package=${packed}`, "pacewatch", "demo"], home);
   await polled(demo);
   // A terminal sends it to all who run in it.
   demo.kill("SIGINT", "with all that it started");
@@ -228,22 +228,11 @@ test("of its own modules, Node.js compiles none anew for a daemon: it has them c
   await writeFile(told, COMPILED_ANEW);
   const config = join(folder, "dist/config/pacewatch.yaml");
   const program = join(folder, "dist/bin/pacewatch.mjs");
-  const args = ["--expose-internals", "--require", told, program, "run", "--config", config];
-  const child = spawn(process.execPath, [...args, "--listen", "127.0.0.1:0"], {
-    env: { ...environment(), ...KEYS },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  endWithUs(child);
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-  const url = await eventually(
-    "it says where it listens",
-    () => /"url":"([^"]+)"/.exec(said)?.[1],
-    (found) => found !== undefined,
-  );
-  expect((await ask(`${url}/metrics`)).status).toBe(200);
-  child.kill("SIGTERM");
-  await once(child, "close");
+  const args = ["--no-warnings", "--expose-internals", "--require", told, program, "run", "--config", config];
+  await using daemon = start(process.execPath, args, home, KEYS);
+  expect((await ask(`${await daemon.url()}/metrics`)).status).toBe(200);
+  daemon.kill("SIGTERM");
+  await daemon.exited;
   expect(JSON.parse(await readFile(`${told}.json`, "utf8"))).toEqual([]);
 });
 
@@ -272,17 +261,17 @@ async function install(args: readonly string[], cwd: string): Promise<void> {
   if (code !== 0) throw new Error(`cannot install: ${err}`);
 }
 
-type Demo = AsyncDisposable & {
+type Started = AsyncDisposable & {
   readonly exited: Promise<readonly unknown[]>;
   said(): string;
   url(): Promise<string>;
   kill(signal: NodeJS.Signals, whom?: "with all that it started"): void;
 };
 
-function startDemo(program: string, args: readonly string[], cwd: string): Demo {
-  const child = spawn(program, [...args, "demo", "--listen", "127.0.0.1:0"], {
+function start(program: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): Started {
+  const child = spawn(program, [...args, "--listen", "127.0.0.1:0"], {
     cwd,
-    env: environment(),
+    env: { ...environment(), ...env },
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
@@ -293,7 +282,7 @@ function startDemo(program: string, args: readonly string[], cwd: string): Demo 
   child.once("close", () => (hasEnded = true));
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-  const kill: Demo["kill"] = (signal, whom) => {
+  const kill: Started["kill"] = (signal, whom) => {
     if (child.pid === undefined || hasEnded) return;
     process.kill(whom === undefined ? child.pid : -child.pid, signal);
   };
@@ -316,7 +305,7 @@ function startDemo(program: string, args: readonly string[], cwd: string): Demo 
   };
 }
 
-async function polled(demo: Demo): Promise<void> {
+async function polled(demo: Started): Promise<void> {
   const url = await demo.url();
   const ok = /^pacewatch_polls_total\{(?=[^}]*upstream="email")(?=[^}]*outcome="ok")[^}]*\} [1-9]/m;
   await eventually(
