@@ -70,12 +70,12 @@ export function requestBuilder(
   forwardProxy: ProxyServer | undefined,
 ): BuildRequest {
   const { auth, sign, payload, connection, method = "GET", idempotencyKey } = upstream;
-  const url = new URL(upstream.url);
-  const target = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
-  const common = staticHeaders(upstream, userAgent, forwardProxy);
+  const { origin, host, pathname, search } = new URL(upstream.url);
+  const url = { host, pathname, search };
+  const target = `${forwardProxy === undefined ? "" : origin}${pathname}${search}`;
   const requestWith = (key: string): WireRequest => {
     const { path, header, secret } = authorize(auth, target, key);
-    const byName = new Map(common);
+    const byName = staticHeaders(upstream, userAgent, forwardProxy);
     if (header !== undefined) byName.set(header[0].toLowerCase(), header);
     const headers = [...byName.values()].flat();
     return { method, path, headers, body: payload?.bytes ?? null, reset: connection !== "reuse", secret };
@@ -99,7 +99,7 @@ function staticHeaders(
   upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
-): ReadonlyMap<string, readonly [name: string, value: string]> {
+): Map<string, readonly [name: string, value: string]> {
   const { reading } = upstream;
   const headers = new Map<string, readonly [string, string]>([
     ["user-agent", ["User-Agent", userAgent]],

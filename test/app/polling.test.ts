@@ -507,7 +507,7 @@ test("a slot that is skipped as nothing is left of a quota says of which, and no
     await using _ = polling;
     await polling.begin();
     const count = quotas.of("model", "requests");
-    count.end(count.send(1), 1);
+    count?.end(count.send(1), 1);
     const skipped = { kind: "slots_skipped", cause: "quota", count: 1 } as const;
     polling.recordOf("ai")?.record({ ...skipped, budget });
     expect(details).toEqual([detail]);

@@ -210,7 +210,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("unsent");
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
-    expect(world.ledger.quotas.of("api", "requests").used).toBe(2);
+    expect(world.ledger.quotas.of("api", "requests")?.used).toBe(2);
     expect(world.ledger.isQuotaSpent(["api"])).toBe(true);
     expect(world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
@@ -221,7 +221,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
   const spend = { most: 400, perMs: 7_200_000, onExhaust: "stop" } as const;
   test("reserves the most that a request may cost, and charges what it did; nothing for one that was not sent", async () => {
     await using world = await warmWorld(openWorld, [{ price, spend }]);
-    const used = (): number | undefined => world.ledger.quotas.of("api", "money").used;
+    const used = (): number | undefined => world.ledger.quotas.of("api", "money")?.used;
     const cheap = await takeFor(world, 100);
     expect(used()).toBe(100);
     cheap.settle("answered");
@@ -254,7 +254,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     const dear = await takeFor(world, 60);
     dear.settle("answered");
     charge(dear, 500);
-    expect(world.ledger.quotas.of("api", "money").used).toBe(840);
+    expect(world.ledger.quotas.of("api", "money")?.used).toBe(840);
     await world.advance(5_000);
     expect(world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
     expect(world.ledger.take(["api"]).kind).toBe("granted");
@@ -289,7 +289,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world, "api", "model")).settle("unsent");
     await world.advance(10);
     expect([...told].sort()).toEqual(["api", "model"]);
-    expect(world.ledger.quotas.of("model", "requests").used).toBe(0);
+    expect(world.ledger.quotas.of("model", "requests")?.used).toBe(0);
     expect(world.ledger.inner.ratesOf("model")).toMatchObject([{ leases: 0 }]);
     await world.advance(10_000);
     (await takeInTurn(world, "model", "api")).settle("answered");

@@ -84,4 +84,5 @@ export const FACTS: readonly Facts[] = SHOWN.flatMap(({ facts }) => facts ?? [])
 export const BLOCKS: readonly Block[] = SHOWN.flatMap(({ block }) => block ?? []);
 export const FOLLOWERS: readonly Follower[] = SHOWN.flatMap(({ follower }) => follower ?? []);
 
-export const pollLogsOf = (): readonly PollLog[] => SHOWN.flatMap(({ log }) => log?.() ?? []);
+const LOGS = SHOWN.flatMap(({ log }) => log ?? []);
+export const pollLogsOf = (): readonly PollLog[] => LOGS.map((open) => open());

@@ -29,7 +29,8 @@ export class UpstreamRecord implements Recorder {
     this.#judge = judge;
     this.#watched = new WatchedTime(history.lastPolls);
     this.accounts = new UpstreamAccounts(history.upstream, history.startedAtMs);
-    this.#recorders = [this.accounts, history, ...others];
+    const own: readonly Recorder[] = [this.accounts, history];
+    this.#recorders = own.concat(others);
   }
 
   record(event: PollEvent): void {

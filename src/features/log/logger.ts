@@ -63,7 +63,7 @@ export class LogRecorder implements Recorder {
   readonly #upstream: string;
   readonly #clock: Pick<Clock, "now">;
   readonly #usedUp: (budget: string | undefined) => string | undefined;
-  readonly #loggedCauses = new Set<SkipCause>();
+  #loggedCauses: readonly SkipCause[] = [];
   #skippedSlots = 0;
   #startsInARow = 0;
   #wasPolled = false;
@@ -121,9 +121,9 @@ export class LogRecorder implements Recorder {
 
   #slotStarted(): void {
     this.#startsInARow += 1;
-    if (this.#loggedCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
+    if (this.#loggedCauses.length > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
       this.#write("info", { skipped: this.#skippedSlots }, "slots are no longer skipped");
-      this.#loggedCauses.clear();
+      this.#loggedCauses = [];
       this.#skippedSlots = 0;
     }
   }
@@ -131,7 +131,7 @@ export class LogRecorder implements Recorder {
   #slotsSkipped({ cause, count, budget }: Extract<PollEvent, { kind: "slots_skipped" }>): void {
     this.#startsInARow = 0;
     const fields = { cause, ...(budget === undefined ? {} : { budget }), count };
-    if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
+    if (cause === "shutdown" || this.#loggedCauses.includes(cause)) {
       this.#log.debug({ upstream: this.#upstream, ...fields }, "slot skipped");
     } else {
       // A healthy start waits too, as nobody knows what was sent before it.
@@ -142,7 +142,7 @@ export class LogRecorder implements Recorder {
         { ...fields, ...(detail !== undefined && { detail }) },
         isStart ? "slots are skipped until the first poll" : "slots are being skipped",
       );
-      this.#loggedCauses.add(cause);
+      this.#loggedCauses = [...this.#loggedCauses, cause];
     }
     this.#skippedSlots += count;
   }

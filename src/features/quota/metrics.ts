@@ -127,7 +127,7 @@ type OwnQuota = { readonly standing: QuotaSnapshot | undefined; readonly burns: 
 
 function ownQuotaOf(quotas: Quotas, quota: QuotaKey, proof: QuotaProof, nowMs: number): OwnQuota {
   const unit = proof.currency === undefined ? 1 : UNITS_OF_MONEY;
-  const { used = 0, buckets } = quotas.of(quota.budget, quota.of);
+  const { used = 0, buckets = new Map<number, number>() } = quotas.of(quota.budget, quota.of) ?? {};
   const aheadMs = nowMs - quotas.calendar.now();
   // It ends where one more request of the dearest has no room.
   const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));

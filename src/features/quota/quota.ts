@@ -11,7 +11,7 @@ import { count, listOf, oneOf, readOne, whole } from "../../kernel/text/rows.ts"
 import { DAY_MS, HOUR_MS, hourOf } from "../../kernel/time/duration.ts";
 
 const HOURS_A_DAY: number = DAY_MS / HOUR_MS;
-/** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
+/** In case a quota becomes longer, or left the config by mistake, but not for ever. */
 const QUOTA_HOURS_KEPT: number = 400 * HOURS_A_DAY;
 
 /** That of 2026-01-01. No clock that shows an earlier one was right: nobody could run this program then. */
@@ -226,7 +226,7 @@ export class QuotaCount {
     this.#unconfirmed = new Map(restored.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
   }
 
-  /** Undefined for a budget without a quota: the file hears nothing of it. */
+  /** Undefined for one that left the config: the file hears nothing of it. */
   get limit(): Quota | undefined {
     return this.#limit;
   }
@@ -307,8 +307,8 @@ export class QuotaCount {
   }
 
   /**
-   * A request counts at once, and is unconfirmed until it ends. Where there is no limit it counts when it ends, and
-   * nothing is kept of it until then.
+   * A request counts at once, and is unconfirmed until it ends. Where the limit left the config it counts when it ends,
+   * and nothing is kept of it until then.
    */
   send(units: number): OpenRequest | undefined {
     if (this.#limit === undefined) return undefined;

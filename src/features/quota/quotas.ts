@@ -14,6 +14,7 @@ import {
   type KeptQuotas,
   NOBODY_KNOWS,
   NOTHING_KEPT,
+  QUOTAS_OF,
   QuotaCount,
   type QuotaKey,
   type QuotaRow,
@@ -29,11 +30,11 @@ const FOLLOWED_AFTER_MS: number = 15 * MINUTE_MS;
 /** A request takes so many units of a quota. */
 type Draw = { readonly count: QuotaCount; readonly units: number };
 
-/** Of budgets that left the config, so many counts are known beside those that a quota may still need. */
-const MOST_GONE = 1_000;
+/** A budget without a quota: nothing is counted of it. */
+const NOT_COUNTED: Granted = { settle: () => {} };
 
 /**
- * Two counts for each budget of the config, and of those that left it: one that comes back continues its counts.
+ * A count for each quota of the config, and of those that left it: one that comes back continues its count.
  *
  * Every request of a budget with a quota is in the journal before it may leave, and so is the most that it may cost. So
  * however this process is killed, none is missing after it, and too many are counted only by those that were in flight.
@@ -62,8 +63,8 @@ export class Quotas implements Constraint {
       if (ofOne[0] !== undefined) this.#add(ofOne[0], ofOne);
   }
 
-  of(budget: string, of: QuotaKey["of"]): QuotaCount {
-    return this.#counts[of].get(budget) ?? this.#add({ budget, of }, []);
+  of(budget: string, of: QuotaKey["of"]): QuotaCount | undefined {
+    return this.#counts[of].get(budget);
   }
 
   wait(budget: string, ask: Ask, nowMs: number): Wait | undefined {
@@ -103,21 +104,22 @@ export class Quotas implements Constraint {
   }
 
   grant(budget: string, ask: Ask): Granted {
-    const requests = this.of(budget, "requests");
-    const request = requests.send(1);
+    const [requests, money] = [this.of(budget, "requests"), this.of(budget, "money")];
+    if (requests === undefined && money === undefined) return NOT_COUNTED;
+    const request = requests?.send(1);
     const mostCost = mostCostOf(ask);
-    const reserved = mostCost > 0 ? this.of(budget, "money").send(mostCost) : undefined;
+    const reserved = mostCost > 0 ? money?.send(mostCost) : undefined;
     return {
       settle: (settlement) => {
         const isUnsent = settlement === "unsent";
-        requests.end(request, isUnsent ? 0 : 1);
-        if (isUnsent && reserved !== undefined) this.of(budget, "money").end(reserved, 0);
+        requests?.end(request, isUnsent ? 0 : 1);
+        if (isUnsent && reserved !== undefined) money?.end(reserved, 0);
       },
       // What the request did cost takes the place of the most that it might.
       ended: ({ said }) => {
         const cost = COST.of(said)?.units ?? 0;
         // Nothing was reserved where by its price it was to cost nothing.
-        if (reserved !== undefined || cost > 0) this.of(budget, "money").end(reserved, cost);
+        if (reserved !== undefined || cost > 0) money?.end(reserved, cost);
       },
     };
   }
@@ -150,16 +152,15 @@ export class Quotas implements Constraint {
         return [name, { requests: quota, money: spend, uncountedMs }];
       }),
     );
-    for (const [name, { requests, money }] of limits) {
-      if (requests !== undefined) this.of(name, "requests");
-      if (money !== undefined) this.of(name, "money");
-    }
+    for (const [budget, limit] of limits)
+      for (const of of QUOTAS_OF)
+        if (limit[of] !== undefined && this.of(budget, of) === undefined) this.#add({ budget, of }, []);
     for (const count of this.#all) {
-      const { [count.key.of]: limit, uncountedMs } = limits.get(count.key.budget) ?? {};
+      const { budget, of } = count.key;
+      const { [of]: limit, uncountedMs } = limits.get(budget) ?? {};
       count.change(limit, uncountedMs);
+      if (limit === undefined && !count.isNeeded) this.#counts[of].delete(budget);
     }
-    const gone = this.#all.filter((count) => !limits.has(count.key.budget) && !count.isNeeded);
-    for (const { key } of gone.slice(0, -MOST_GONE)) this.#counts[key.of].delete(key.budget);
     const limited = budgets.filter(({ quota, spend }) => quota !== undefined || spend !== undefined);
     this.#asksAgainMs = new Map(
       limited.map(({ name, rates }) => [name, Math.min(...rates.map(({ perMs }) => perMs))]),
@@ -179,12 +180,10 @@ export class Quotas implements Constraint {
   /** The quotas that such a request counts against, with what it takes of each. */
   #drawsOf(ask: Ask): readonly Draw[] {
     const mostCost = mostCostOf(ask);
-    return ask.budgets
-      .flatMap((budget) => {
-        const request = { count: this.of(budget, "requests"), units: 1 };
-        return mostCost === 0 ? [request] : [request, { count: this.of(budget, "money"), units: mostCost }];
-      })
-      .filter(({ count }) => count.limit !== undefined);
+    return ask.budgets.flatMap((budget) => [
+      ...drawOf(this.of(budget, "requests"), 1),
+      ...drawOf(this.of(budget, "money"), mostCost),
+    ]);
   }
 
   get #hour(): number {
@@ -195,7 +194,7 @@ export class Quotas implements Constraint {
     return [...this.#counts.requests.values(), ...this.#counts.money.values()];
   }
 
-  #add({ budget, of }: QuotaKey, restored: readonly QuotaRow[]): QuotaCount {
+  #add({ budget, of }: QuotaKey, restored: readonly QuotaRow[]): void {
     const nowMs = (): number => this.calendar.now();
     const surelyMs = (): number => Math.min(nowMs(), this.#behind.now());
     const hours = new Set(restored.map(({ hour }) => hour));
@@ -205,8 +204,11 @@ export class Quotas implements Constraint {
     const onChanged = (note: Note): void => this.#onChanged(note);
     const count = new QuotaCount({ budget, of }, nowMs, [...lost, ...restored], onChanged, surelyMs);
     this.#counts[of].set(budget, count);
-    return count;
   }
+}
+
+function drawOf(count: QuotaCount | undefined, units: number): readonly Draw[] {
+  return count?.limit === undefined || units === 0 ? [] : [{ count, units }];
 }
 
 function mostCostOf({ fields }: Ask): number {

@@ -32,8 +32,8 @@ export function quotaStanding(
   nowMs: number,
 ): Standing | undefined {
   const count = quotas.of(budget, of);
+  if (count?.limit === undefined) return undefined;
   const { limit, used = 0, unconfirmed = 0 } = count;
-  if (limit === undefined) return undefined;
   const unit = currency === undefined ? 1 : UNITS_OF_MONEY;
   const noRoomUntilMs = count.noRoomUntilMs(dearest);
   return {

@@ -92,15 +92,17 @@ const UNREADABLE_IS_TOLD_AFTER = 3;
 /** One answer without a value may be of a server that lags behind: the log hears of three in a row. */
 export function valueLog(): (poll: Pick<Poll, "said">, log: Pick<Log, "info" | "warn">) => void {
   /** By name, in how many answers in a row. */
-  const unreadableFor = new Map<string, number>();
+  let unreadableFor: Map<string, number> | undefined;
   return ({ said }, log) => {
-    const { values = [], unreadable = [] } = VALUES.of(said) ?? {};
-    for (const { name, found = "nothing" } of unreadable) {
+    const read = VALUES.of(said);
+    if (read === undefined) return;
+    unreadableFor ??= new Map();
+    for (const { name, found = "nothing" } of read.unreadable ?? []) {
       const inARow = (unreadableFor.get(name) ?? 0) + 1;
       unreadableFor.set(name, inARow);
       if (inARow === UNREADABLE_IS_TOLD_AFTER) log.warn({ name, found }, "value cannot be read");
     }
-    for (const { name, value } of values) {
+    for (const { name, value } of read.values) {
       const inARow = unreadableFor.get(name) ?? 0;
       unreadableFor.delete(name);
       if (inARow >= UNREADABLE_IS_TOLD_AFTER) log.info({ name, value }, "value can be read again");

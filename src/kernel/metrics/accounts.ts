@@ -149,7 +149,7 @@ export class UpstreamAccounts implements Recorder {
       ({ endedAtMs, seconds }) =>
         seconds > delay.seconds && endedAtMs <= delay.endedAtMs && endedAtMs > delay.endedAtMs - MINUTE_MS,
     );
-    this.#longestDelays = [...longer, delay];
+    this.#longestDelays = longer.concat(delay);
   }
 
   #addPhases(phasesMs: PhaseTimesMs): void {

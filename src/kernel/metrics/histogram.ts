@@ -45,11 +45,18 @@ export class ExponentialBuckets {
     }
     const index = bucketOf(value);
     if (this.counts.length === 0) this.first = index;
-    for (; this.first > index; this.first -= 1) this.counts.unshift(0);
-    while (this.first + this.counts.length <= index) this.counts.push(0);
+    const before = Math.max(0, this.first - index);
+    const after = Math.max(0, index + 1 - this.first - this.counts.length);
+    // A push would reserve half as many places again.
+    if (before + after > 0) this.counts = zeros(before).concat(this.counts, zeros(after));
+    this.first -= before;
     const place = index - this.first;
     this.counts[place] = (this.counts[place] ?? 0) + 1;
   }
+}
+
+function zeros(length: number): number[] {
+  return Array.from({ length }, () => 0);
 }
 
 /** Counts in a few buckets with fixed bounds, and in exponential ones. */

@@ -31,7 +31,7 @@ const { quotas } = ledger;
 store.readAfterTrouble(() => quotas.notes);
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
-const { used, unconfirmed } = quotas.of("api", "requests");
+const { used, unconfirmed } = quotas.of("api", "requests") ?? {};
 process.stdout.write(`restored ${history.lastPolls.length} ${used} ${unconfirmed}\n`);
 
 let polls = 0;

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Quota } from "../../../src/proof/part.ts";
 import { type Note, type NoteHome, notesOf } from "../../../src/kernel/text/notes.ts";
 import type { Lease } from "../../../src/kernel/budget/ledger.ts";
 import { charge, TestLedger } from "../../support/test-ledger.ts";
@@ -251,12 +252,12 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     await write(process);
     expect(disk.total(API)).toBe(1);
     clock.stall(20 * HOUR_MS);
-    expect(start().ledger.quotas.of("api", "requests").used).toBe(1);
+    expect(start().ledger.quotas.of("api", "requests")?.used).toBe(1);
     clock.stall(100 * HOUR_MS);
     const last = start();
-    expect(last.ledger.quotas.of("api", "requests").used).toBe(1);
+    expect(last.ledger.quotas.of("api", "requests")?.used).toBe(1);
     passHours(last, clock, 1);
-    expect(last.ledger.quotas.of("api", "requests").used).toBe(0);
+    expect(last.ledger.quotas.of("api", "requests")?.used).toBe(0);
   });
 
   test("is not sent again where the clock is ahead at the start, and is set right later", async () => {
@@ -290,12 +291,12 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     (await process.granted()).settle("answered");
     clock.stepWall(realMs);
     passHours(process, clock, 1);
-    expect(process.ledger.quotas.of("api", "requests").used).toBe(51);
+    expect(process.ledger.quotas.of("api", "requests")?.used).toBe(51);
     await write(process);
     expect(disk.total(API, "requests", hour)).toBe(51);
     expect(disk.total(API)).toBe(51);
     clock.stall(110 * HOUR_MS);
-    expect(process.ledger.quotas.of("api", "requests").used).toBe(0);
+    expect(process.ledger.quotas.of("api", "requests")?.used).toBe(0);
   });
 });
 
@@ -321,13 +322,13 @@ describe("a quota of a process that was killed before it believed the time", () 
     const clock = new VirtualClock({ nowMs: 0, wallMs: TODAY_MS });
     for (let life = 0; life < 3; life += 1) {
       const { ledger, file } = new Process(disk, clock, 100);
-      expect(ledger.quotas.of("api", "requests").used).toBe(2);
+      expect(ledger.quotas.of("api", "requests")?.used).toBe(2);
       await file.finish();
       expect(disk.total(API, "requests", today)).toBe(2);
     }
     const last = new Process(disk, clock, 100);
     clock.stall(102 * HOUR_MS);
-    expect(last.ledger.quotas.of("api", "requests").used).toBe(0);
+    expect(last.ledger.quotas.of("api", "requests")?.used).toBe(0);
   });
 
   test("counts where the next life begins in 1970 too, and the clock is set while it runs", async () => {
@@ -336,7 +337,7 @@ describe("a quota of a process that was killed before it believed the time", () 
     const process = new Process(disk, clock, 100);
     clock.stepWall(TODAY_MS);
     process.ledger.quotas.calendar.settle();
-    expect(process.ledger.quotas.of("api", "requests").used).toBe(2);
+    expect(process.ledger.quotas.of("api", "requests")?.used).toBe(2);
     await process.file.finish();
     expect(disk.total(API, "requests", today)).toBe(2);
   });
@@ -347,7 +348,7 @@ describe("a quota of a process that was killed before it believed the time", () 
       quotaNotes({ rows: [{ ...API, hour: 0, requests: Infinity, unconfirmed: Infinity }], lostHours: [] }),
     );
     const { ledger, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
-    expect(ledger.quotas.of("api", "requests").used).toBe(100);
+    expect(ledger.quotas.of("api", "requests")?.used).toBe(100);
     await file.finish();
     expect(disk.rows.map(({ hour, requests }) => [hour, requests])).toEqual([
       [0, 0],
@@ -636,32 +637,55 @@ test("a request that is sent as an hour ends, and counted as late as it may be, 
   expect(ledger.isQuotaSpent(["api"])).toBe(false);
 });
 
-test("however many budgets come and go, a count is known as long as its quota would need it", () => {
-  const clock = new VirtualClock({ nowMs: 7 * HOUR_MS, wallMs: 7 * HOUR_MS });
+describe("nothing is counted of a budget without a quota, and a count is known as long as its quota would need it:", () => {
   const quota = { most: 10, perMs: 100 * HOUR_MS, onExhaust: "stop" } as const;
-  const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
-  const configOf = (...names: readonly string[]): ReturnType<typeof sampleConfig> =>
-    sampleConfig({
-      budgets: names.map((name) => sampleBudget({ name, share: 1, rates, ...(name === "api" && { quota }) })),
-      upstreams: [],
-    });
-  const ledger = new TestLedger(configOf("api", "free"), clock);
-  clock.stall(120_000);
-  for (const name of ["api", "free"]) {
-    const decision = ledger.take([name]);
-    if (decision.kind === "granted") decision.lease.settle("answered");
-  }
-  expect(ledger.quotas.of("free", "requests").buckets.size).toBe(1);
-  const reload = (names: readonly string[]): void => {
-    for (const name of names) ledger.quotas.of(name, "requests");
-    ledger.change(configOf(...names));
+  const configOf = (...budgets: readonly { readonly name: string; readonly quota?: Quota }[]) =>
+    sampleConfig({ budgets: budgets.map((each) => sampleBudget({ ...each, share: 1 })), upstreams: [] });
+  const used = ({ quotas }: TestLedger, budget = "api"): number | undefined =>
+    quotas.of(budget, "requests")?.used;
+  const send = (ledger: TestLedger, ...budgets: readonly string[]): void => {
+    const decision = ledger.take(budgets);
+    if (decision.kind !== "granted") throw new Error("it must be granted");
+    decision.lease.settle("answered");
   };
-  const comeAndGo = (): void => {
-    for (let count = 0; count < 1_100; count += 1) reload([`generated-${count}`]);
-  };
-  clock.stall(2 * HOUR_MS);
-  comeAndGo();
-  expect(ledger.quotas.of("free", "requests").buckets.size).toBe(0);
-  reload(["api"]);
-  expect(ledger.quotas.of("api", "requests").used).toBe(1);
+
+  test("what was sent before a quota came is not in it", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(configOf({ name: "free" }), clock);
+    clock.stall(120_000);
+    send(ledger, "free");
+    expect(ledger.quotas.of("free", "requests")).toBeUndefined();
+    ledger.change(configOf({ name: "free", quota }));
+    clock.stall(120_000);
+    send(ledger, "free");
+    expect(used(ledger, "free")).toBe(1);
+  });
+
+  test("what is sent while it is away is, as it may come back", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(configOf({ name: "api", quota }), clock);
+    clock.stall(120_000);
+    send(ledger, "api");
+    ledger.change(configOf({ name: "api" }));
+    clock.stall(120_000);
+    send(ledger, "api");
+    ledger.change(configOf());
+    ledger.change(configOf({ name: "api", quota }));
+    expect(used(ledger)).toBe(2);
+  });
+
+  test("one that was used is forgotten when it counts no more, one that was not at once", () => {
+    const clock = new VirtualClock();
+    const ledger = new TestLedger(configOf({ name: "api", quota }, { name: "unused", quota }), clock);
+    clock.stall(120_000);
+    send(ledger, "api");
+    ledger.change(configOf());
+    expect([ledger.quotas.of("api", "requests"), ledger.quotas.of("unused", "requests")]).toEqual([
+      expect.anything(),
+      undefined,
+    ]);
+    clock.stall(102 * HOUR_MS);
+    ledger.change(configOf());
+    expect(ledger.quotas.of("api", "requests")).toBeUndefined();
+  });
 });

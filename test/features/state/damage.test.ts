@@ -30,6 +30,7 @@ import {
 } from "../../../src/features/quota/quota.ts";
 import { Quotas } from "../../../src/features/quota/quotas.ts";
 import { quotasKept } from "../../support/kept-quotas.ts";
+import { sampleBudget, sampleConfig } from "../../support/kernel-samples.ts";
 import { sampleQuotaNote } from "../../support/samples.ts";
 import type { StateStore } from "../../../src/features/history/state.ts";
 import { batchAt, NOW_MS, StateBench, stateErrors } from "./bench.ts";
@@ -302,11 +303,12 @@ describe("quota counts are money:", () => {
   async function usedOfTwo(bench: StateBench) {
     const quotas = new Quotas(bench.clock, quotasKept(await bench.open(), NOW_MS));
     bench.clock.stall(3_600_000);
-    const limit = { most: 50, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
-    for (const budget of ["api", "ai"]) quotas.of(budget, "requests").change(limit);
+    const quota = { most: 50, perMs: 30 * 86_400_000, onExhaust: "stop" } as const;
+    const budgets = ["api", "ai"].map((name) => sampleBudget({ name, quota }));
+    quotas.change(sampleConfig({ budgets, upstreams: [] }), new Map());
     return ["api", "ai"].map((budget) => {
       const count = quotas.of(budget, "requests");
-      return { sent: count.used, unconfirmed: count.unconfirmed, isSpent: !count.hasRoomFor(1) };
+      return { sent: count?.used, unconfirmed: count?.unconfirmed, isSpent: count?.hasRoomFor(1) === false };
     });
   }
 });

@@ -58,10 +58,10 @@ test("a budget that leaves the config and comes back goes on counting its quota"
   const ledger = new TestLedger(withQuota, clock, {
     quotas: { rows: [sampleQuotaRow({ hour: 0, requests: 1 })], lostHours: [] },
   });
-  expect(ledger.quotas.of("api", "requests").used).toBe(1);
+  expect(ledger.quotas.of("api", "requests")?.used).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
-  expect(ledger.quotas.of("api", "requests").used).toBe(1);
+  expect(ledger.quotas.of("api", "requests")?.used).toBe(1);
 });
 
 test("a budget that a reload adds takes up what the state file knows of it", () => {

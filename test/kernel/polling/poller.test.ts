@@ -618,7 +618,7 @@ test.each([
   }
   expect(probe.sentAtMs).toHaveLength(1);
   expect(next.sentAtMs).toHaveLength(before.spent === 1_000 ? 1 : 0);
-  expect(ledger.quotas.of("api", "money").used).toBe(before.spent);
+  expect(ledger.quotas.of("api", "money")?.used).toBe(before.spent);
 });
 
 test("a slot that one of several budgets held back says which one", async () => {
