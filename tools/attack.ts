@@ -17,6 +17,7 @@ const USAGE = `npm run build && npm run attack -- [options]
   --seconds 10       for each attack, from 1 to 60
   --only TEXT        only attacks whose name contains it
   --answers          only those by what upstreams answer
+  --clients          only those by who asks Pacewatch
   --write            put the figures into docs/threat-model.md
   --help             this text, and the names of all attacks
 `;
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
       seconds: { type: "string", default: "10" },
       only: { type: "string", default: "" },
       answers: { type: "boolean", default: false },
+      clients: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -53,7 +55,8 @@ async function main(): Promise<number> {
     return 2;
   }
   const attacks = known.filter(
-    ({ name, hostility }) => name.includes(values.only) && (!values.answers || hostility !== undefined),
+    ({ name, hostility }) =>
+      name.includes(values.only) && (hostility === undefined ? !values.answers : !values.clients),
   );
   if (attacks.length === 0) {
     console.error(

@@ -12,6 +12,7 @@ import { REPORT_FORMATS, type ReportFormat } from "../../src/features/report/que
 import { dayText } from "../../src/kernel/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from "../../src/kernel/time/duration.ts";
 import { imageCommand } from "../../tools/image-command.ts";
+import { writeHours } from "../../test/support/past-hours.ts";
 import { figureOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
 
@@ -71,22 +72,12 @@ function configOf(path: string): object {
 function writeYear(path: string, nowMs: number): void {
   using database = new DatabaseSync(path);
   makeWritable(database);
-  const hour = database.prepare(
-    `INSERT INTO hours (bucket, upstream, polls, ok, failed, throttled, rejected, within_objective, watched_ms, failed_ms,
-      ok_duration_ms, slowest_ok_ms, offline, watched_minutes, all_failed_minutes, failed_minutes_1,
-      failed_minutes_2, failed_minutes_3, failed_minutes_4, failed_minutes_5)
-      VALUES (?, ?, 240, ?, ?, 0, 0, ?, 3600000, ?, ?, 987.654321, 0, 60, ?, ?, 0, 0, 0, 0)`,
-  );
+  const failed = (bucket: number, place: number): number => ((bucket + place) % 3 === 0 ? 4 : 0);
+  writeHours(database, NAMES, { days: DAYS, nowMs, failed });
   const cost = database.prepare("INSERT INTO tally_hours VALUES (?, ?, 'EUR', 240, 29629440)");
   inTransaction(database, () => {
-    for (let bucket = hourOf(nowMs) - DAYS * 24; bucket <= hourOf(nowMs); bucket += 1) {
-      for (const [place, name] of NAMES.entries()) {
-        const failed = (bucket + place) % 3 === 0 ? 4 : 0;
-        const ok = 240 - failed;
-        hour.run(bucket, name, ok, failed, ok - 1, failed * 15_000, ok * 87.654321, failed / 4, failed / 4);
-        if (place % 2 === 0) cost.run(bucket, name);
-      }
-    }
+    for (let bucket = hourOf(nowMs) - DAYS * 24; bucket <= hourOf(nowMs); bucket += 1)
+      for (const [place, name] of NAMES.entries()) if (place % 2 === 0) cost.run(bucket, name);
     const today = Math.floor(nowMs / DAY_MS);
     for (let day = today - DAYS; day < today; day += 1) addUpDay(database, day);
   });

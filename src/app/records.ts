@@ -11,7 +11,9 @@ import {
   seenLast,
   seenUntil,
 } from "../features/history/incidents.ts";
+import { POLLS_KEPT } from "../features/history/kept-poll.ts";
 import { OwnNetwork } from "../features/history/own-network.ts";
+import { packedPolls, PollRing } from "../features/history/poll-ring.ts";
 import type { RestoredUpstream, StateStore } from "../features/history/state.ts";
 import { UpstreamRecord } from "../features/history/upstream-record.ts";
 import { isWatching } from "../features/history/watched.ts";
@@ -91,10 +93,11 @@ export class Records {
     const restored = gone ?? store?.restored(name);
     const nowMs = clock.wallNow();
     const own = restored?.incidents ?? [];
-    const ownLastMs = restored?.polls.at(-1)?.atMs;
+    const polls = restored === undefined ? [] : new PollRing(POLLS_KEPT, restored.polls).all;
+    const ownLastMs = polls.at(-1)?.atMs;
     const wasElsewhere = gone === undefined && (this.#parts.before?.atMs ?? 0) > (ownLastMs ?? 0);
     const elsewhere = wasElsewhere ? this.#seenBefore.get(name) : undefined;
-    const before = wasElsewhere ? elsewhere : restored && seenLast(restored);
+    const before = wasElsewhere ? elsewhere : restored && seenLast({ ...restored, polls });
     if (before === undefined) this.#seenBefore.delete(name);
     else this.#seenBefore.set(name, before);
     const seen = elsewhere === undefined ? own : seenElsewhere(name, own, elsewhere);
@@ -136,7 +139,9 @@ export class Records {
       record.record({ kind: "unwatched" });
       const { incidents, lastPolls, lastPoll, knownUntilMs, kept } = record.history;
       const lastWatching = lastPolls.findLastIndex(({ outcome }) => isWatching(outcome));
-      const polls = lastPolls.filter((_, place) => place === lastWatching || place === lastPolls.length - 1);
+      const polls = packedPolls(
+        lastPolls.filter((_, place) => place === lastWatching || place === lastPolls.length - 1),
+      );
       const [newest] = incidents;
       const isOpen = newest !== undefined && newest.endedAtMs === undefined;
       const evidence = isOpen ? record.history.evidence.of(newest) : [];

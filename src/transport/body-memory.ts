@@ -3,12 +3,14 @@ type Waiting = { readonly bytes: number; readonly heldBytes: number; readonly gr
 /**
  * The memory that all large bodies of this process share. Whoever finds too little waits its turn, and does not read on
  * meanwhile. As each upstream has one request at a time, none can keep the others waiting for longer than its turn. What
- * those that wait have read already is memory too: where that is too much, no further one may wait.
+ * those that wait have read already is memory too, and so is what each stream takes before it takes much: where that is too
+ * much, no further one may wait, or begin.
  */
 export class BodyMemory {
   readonly #bytes: number;
   readonly #mostHeldBytes: number;
   #takenBytes = 0;
+  #streamsBytes = 0;
   readonly #waiting = new Set<Waiting>();
 
   constructor(bytes: number, mostHeldBytes: number) {
@@ -35,8 +37,15 @@ export class BodyMemory {
     };
   }
 
+  /** As `take`, for a stream that begins. */
+  beginStream(bytes: number): (() => void) | undefined {
+    if (this.#heldBytes + bytes > this.#mostHeldBytes) return undefined;
+    this.#streamsBytes += bytes;
+    return () => void (this.#streamsBytes -= bytes);
+  }
+
   get #heldBytes(): number {
-    return this.#waiting.values().reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+    return this.#waiting.values().reduce((sum, { heldBytes }) => sum + heldBytes, this.#streamsBytes);
   }
 
   #fits({ bytes }: Waiting): boolean {

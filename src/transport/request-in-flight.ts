@@ -32,6 +32,7 @@ const SMALL_STREAM_CHARS = 32_768;
 const LARGE_STREAM_BYTES = 2 * 4 * EVENT_CHARS;
 /** The system hands over 64 KiB at once; a socket reads until it has so much ahead, and then once more. */
 const SOCKET_BYTES = 131_072;
+const BEGUN_STREAM_BYTES = SOCKET_BYTES + 2 * SMALL_STREAM_CHARS;
 
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
@@ -94,6 +95,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #turnBytes = 0;
   #wasLeft = false;
   #giveMemoryBack: (() => void) | undefined;
+  #streamEnded: (() => void) | undefined;
   #waitsSinceMs: number | undefined;
   /** This time is ours, and none of the upstream's. */
   #waitedMs = 0;
@@ -192,6 +194,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     const isStream = reading !== undefined && isExpected({ status: expect.status ?? [] }, status);
     this.timer.enter(isStream ? "first_event" : "transfer");
     if (!isStream) return this.#askForMemory(controller);
+    this.#streamEnded = this.#memory?.beginStream(BEGUN_STREAM_BYTES);
+    if (this.#memory !== undefined && this.#streamEnded === undefined)
+      return this.fail("memory", "too many other streams are read already");
     this.#stream = reading.open(this.#clock.now());
     const encoding = headerValue(headers, "content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding))
@@ -378,6 +383,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   #end(exchange: Exchange): void {
     if (this.hasEnded) return;
     clearInterval(this.#looks);
+    this.#streamEnded?.();
     if (exchange.kind === "broken") {
       this.#body.drop();
       this.releaseMemory();

@@ -22,6 +22,7 @@ import { sampleAnswerHints } from "../support/samples.ts";
 import { restoredOf, StateBench, TIMEOUT } from "../features/state/bench.ts";
 import type { Note } from "../../src/kernel/text/notes.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
+import { packedPolls } from "../../src/features/history/poll-ring.ts";
 import { pollStatusOf } from "../../src/features/history/kept-poll.ts";
 
 const HOUR_MS = 3_600_000;
@@ -73,7 +74,18 @@ function opened({
   const config = sampleConfig({ upstreams, budgets: [...budgets] });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
-    ["ai", { polls: [], failures: [], incidents: [], evidence: [], minutes: [], hours: [], values: [point] }],
+    [
+      "ai",
+      {
+        polls: packedPolls([]),
+        failures: [],
+        incidents: [],
+        evidence: [],
+        minutes: new Int32Array(),
+        hours: new Int32Array(),
+        values: [point],
+      },
+    ],
   ]);
   if (left !== undefined) for (const name of leftNames) restored.set(name, left(clock.wallNow()));
   const store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> = {
@@ -195,13 +207,13 @@ test("an upstream that left the config while nothing ran: its incident ended whe
   const lastPoll = (atMs: number) => pollStatusOf(samplePoll({ sentAtMs: atMs, endedAtMs: atMs }));
   const { polling, clock, told } = opened({
     left: (nowMs) => ({
-      polls: [lastPoll(nowMs - 60_000)],
+      polls: packedPolls([lastPoll(nowMs - 60_000)]),
       knownUntilMs: nowMs + 120_000,
       failures: [],
       incidents: [{ ...incident, startedAtMs: nowMs - 120_000 }],
       evidence: [],
-      minutes: [],
-      hours: [],
+      minutes: new Int32Array(),
+      hours: new Int32Array(),
       values: [],
     }),
   });
@@ -238,13 +250,13 @@ test.each([
     const { polling, clock, told } = opened({
       upstreams: [email],
       left: (nowMs) => ({
-        polls: [{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }],
+        polls: packedPolls([{ ...pollStatusOf(samplePoll({ sentAtMs: nowMs - agoMs })), outcome }]),
         knownUntilMs: nowMs - agoMs + 180_000,
         failures: [],
         incidents,
         evidence: [],
-        minutes: [],
-        hours: [],
+        minutes: new Int32Array(),
+        hours: new Int32Array(),
         values: [],
       }),
     });
@@ -309,13 +321,13 @@ test.each([
     upstreams: [email],
     ...(seen && { seen }),
     left: (nowMs) => ({
-      polls: [pollAt(nowMs - agoMs)],
+      polls: packedPolls([pollAt(nowMs - agoMs)]),
       knownUntilMs: nowMs - agoMs + 180_000,
       failures: [],
       incidents: [{ ...OPEN, startedAtMs: nowMs - agoMs }],
       evidence: [pollAt(nowMs - agoMs)],
-      minutes: [],
-      hours: [],
+      minutes: new Int32Array(),
+      hours: new Int32Array(),
       values: [],
     }),
   });
@@ -430,13 +442,13 @@ test("what the state file knows is the newer, where this process led last itself
   const { polling } = opened({
     leftNames: ["ai"],
     left: (nowMs) => ({
-      polls: [pollStatusOf(samplePoll({ sentAtMs: nowMs - 1_000 }))],
+      polls: packedPolls([pollStatusOf(samplePoll({ sentAtMs: nowMs - 1_000 }))]),
       knownUntilMs: nowMs + 30_000,
       failures: [],
       incidents: [],
       evidence: [],
-      minutes: [],
-      hours: [],
+      minutes: new Int32Array(),
+      hours: new Int32Array(),
       values: [],
     }),
     seen: (nowMs) => ({
@@ -517,12 +529,12 @@ test("a slot that is skipped as nothing is left of a quota says of which, and no
 test("of upstreams that left the config five hundred are remembered, the latest ones", async () => {
   const names = Array.from({ length: 501 }, (_, index) => `gone-${index}`);
   const incidentAt = (startedAtMs: number): RestoredUpstream => ({
-    polls: [],
+    polls: packedPolls([]),
     failures: [],
     incidents: [{ ...OPEN, upstream: "gone", startedAtMs }],
     evidence: [],
-    minutes: [],
-    hours: [],
+    minutes: new Int32Array(),
+    hours: new Int32Array(),
     values: [],
   });
   const { polling } = opened({ left: (nowMs) => incidentAt(nowMs - 60_000), leftNames: names });

@@ -7,6 +7,7 @@ import { StateFile } from "../../src/features/state/file.ts";
 import { stateRecorder } from "../../src/features/state/recorder.ts";
 import { writeReport } from "../../src/features/report/reporting.ts";
 import { OK, outcomeOf, type PollOutcome } from "../../src/kernel/exchange/outcome.ts";
+import { packedPolls } from "../../src/features/history/poll-ring.ts";
 import { History } from "../../src/features/history/history.ts";
 import { UpstreamRecord } from "../../src/features/history/upstream-record.ts";
 import { askedFor } from "../../src/features/report/period.ts";
@@ -82,7 +83,7 @@ class World {
         this.#countScraped();
         nowMs += this.#between(SECOND_MS, 5 * HOUR_MS);
         ({ history: this.history, record: this.#record } = this.#recorded(
-          new History("email", nowMs, { polls: lastPolls }, kept),
+          new History("email", nowMs, { polls: packedPolls(lastPolls) }, kept),
         ));
       } else if (steps)
         this.#aheadMs += (this.#random() < 0.5 ? -1 : 1) * this.#between(SECOND_MS, 3 * HOUR_MS);

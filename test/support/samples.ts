@@ -17,6 +17,7 @@ import type { ValueSnapshot } from "../../src/features/values/values.ts";
 import { COUNTERS, FACTS } from "../../src/app/features/shown.ts";
 import { formats } from "../../src/exposition/formats.ts";
 import type { CountedBucket } from "../../src/features/history/timeline.ts";
+import { type PackedCounts, RollingCounts } from "../../src/features/history/rolling-counts.ts";
 import type { History } from "../../src/features/history/history.ts";
 import type { Poll } from "../../src/kernel/poll/poll.ts";
 import type { FleetStatus, BudgetStatus, Status, UpstreamFacts } from "../../src/features/status/status.ts";
@@ -283,6 +284,13 @@ export function sampleBudgetStatus(changes: Partial<BudgetStatus> & Fields = {})
     pausedUntilMs: 0,
     ...changes,
   };
+}
+
+/** As a former life left them, whatever their length. */
+export function packedBuckets(buckets: readonly CountedBucket[]): PackedCounts {
+  const counts = new RollingCounts(1, buckets.length);
+  for (const bucket of buckets) counts.restore(bucket);
+  return counts.packed;
 }
 
 export function sampleBucket(changes: Partial<CountedBucket> = {}): CountedBucket {

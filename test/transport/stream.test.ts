@@ -17,6 +17,8 @@ import { samplePollTimes, sampleUpstream } from "../support/kernel-samples.ts";
 import { answer, type RawConnection, type RawUpstream } from "../support/raw-upstream.ts";
 import { pollOnce, startProbe, startUpstream } from "./polling.ts";
 
+/** What one takes while it keeps little. */
+const FOR_ONE_STREAM = 200_000;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const LAST_CHUNK = "0\r\n\r\n";
 const DONE = "data: [DONE]\n\n";
@@ -361,7 +363,7 @@ test.each([
   const upstream = { stream: { ...TOKENS, ends: "end" as const } };
   const refused = await pollOnce(await streaming(pieces), upstream, { memory: full });
   expect(refused.exchange).toMatchObject({ kind: "broken", fault: "memory" });
-  const memory = new BodyMemory(1, 0);
+  const memory = new BodyMemory(1, FOR_ONE_STREAM);
   expect((await pollOnce(await streaming(pieces), upstream, { memory })).exchange.kind).toBe("answered");
   await nextTurn();
   // It was given back.
@@ -389,10 +391,25 @@ test.each([
   },
 );
 
-test("a stream of a thousand short events keeps little, and needs no memory", async () => {
-  const memory = new BodyMemory(1, 0);
+test("a stream of a thousand short events keeps little, and needs no memory for bodies", async () => {
+  const memory = new BodyMemory(1, FOR_ONE_STREAM);
   memory.take(1, 0, () => {});
   const pieces = [...Array.from({ length: 1_000 }, () => token("word ")), DONE];
   const read = await pollOnce(await streaming(pieces), { stream: { ...TOKENS, atMost: 10_000 } }, { memory });
   expect(read.exchange).toMatchObject({ kind: "answered", stream: { end: "complete", events: 1_000 } });
+});
+
+test("where other streams hold what there is for them, no further one begins", async () => {
+  const memory = new BodyMemory(1, FOR_ONE_STREAM);
+  const ended = memory.beginStream(FOR_ONE_STREAM / 2);
+  const read = async () =>
+    (await pollOnce(await streaming([token("word"), DONE]), { stream: TOKENS }, { memory })).exchange;
+  expect(await read()).toMatchObject({
+    kind: "broken",
+    fault: "memory",
+    detail: "too many other streams are read already",
+  });
+  ended?.();
+  // Each gives back what it took, also one that fails.
+  for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "answered" });
 });

@@ -4,10 +4,13 @@ import { createInterface } from "node:readline";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { makeWritable } from "../../src/features/state/database.ts";
 import { ask } from "../../test/support/http-ask.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openConfigFolder, type RawConfig, rawUpstream } from "../../test/support/config-folder.ts";
+import { writeHours } from "../../test/support/past-hours.ts";
 import { imageCommand } from "../image-command.ts";
 import { HOSTILITIES, KEY } from "./answers.ts";
 import type { Attack, Target } from "./attack.ts";
@@ -61,6 +64,8 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
   return all;
 }
 
+const STATE_FILE = "pacewatch.db";
+
 /** So that polls come by the dozen each second, whatever their number. */
 function everyFor(upstreams: number): string {
   if (upstreams <= 20) return "1s";
@@ -74,7 +79,7 @@ function configOf(upstreams: number, url: string, changes: Partial<RawConfig>): 
   return {
     web: { probe_listen: "127.0.0.1:0" },
     // As the manifests ship it: its thread takes memory too.
-    state: { path: "pacewatch.db" },
+    state: { path: STATE_FILE },
     budgets: Object.fromEntries(names.map((name) => [name, { rate: { requests: 1_000, per: "1m" } }])),
     upstreams: names.map((name) => rawUpstream(name, url, { every, budget: name })),
     ...changes,
@@ -103,6 +108,13 @@ function hostileConfigOf(
       ),
     ],
   };
+}
+
+/** After a month, a daemon remembers the most. */
+function writeAMonth(path: string, names: readonly string[]): void {
+  using database = new DatabaseSync(path);
+  makeWritable(database);
+  writeHours(database, names, { days: 31 });
 }
 
 function namesOf(upstreams: number): readonly string[] {
@@ -135,6 +147,7 @@ class Besieged implements AsyncDisposable {
         ? ((await configured?.(folder.folder)) ?? {})
         : hostileConfigOf(upstreams, polled.url, hostile.url, hostility ?? "");
     await folder.write(configOf(upstreams, polled.url, changes));
+    writeAMonth(join(folder.folder, STATE_FILE), namesOf(upstreams));
     const group = await MemoryGroup.create(`pacewatch-attack-${process.pid}`, limitBytes);
     if (group !== undefined) stack.use(group);
     const { program, args, env } = await imageCommand();
@@ -172,7 +185,7 @@ class Besieged implements AsyncDisposable {
       child.kill("SIGKILL");
       await ended;
       for (const file of await readdir(folder.folder)) {
-        if (file.startsWith("pacewatch.db") && (await readFile(join(folder.folder, file))).includes(KEY))
+        if (file.startsWith(STATE_FILE) && (await readFile(join(folder.folder, file))).includes(KEY))
           return "the key is in the state file";
       }
       const next = spawned();

@@ -3,7 +3,9 @@
 import type { Poll } from "../../kernel/poll/poll.ts";
 import type { Recorder } from "../../kernel/poll/ports.ts";
 import type { Note, NoteHome } from "../../kernel/text/notes.ts";
-import type { Columns, CountedBucket } from "./timeline.ts";
+import type { PackedPolls } from "./poll-ring.ts";
+import type { PackedCounts } from "./rolling-counts.ts";
+import type { Columns } from "./timeline.ts";
 import { DAY_MS } from "../../kernel/time/duration.ts";
 import type { SavedValue, Tracks } from "./tracks.ts";
 import type { PollStatus } from "./kept-poll.ts";
@@ -25,15 +27,15 @@ export type SavedPoll = {
 
 /** What one upstream continues with after a restart. Its health follows from its last poll and its newest incident. */
 export type RestoredUpstream = {
-  /** The newest last, as are failures and buckets. */
-  readonly polls: readonly PollStatus[];
+  readonly polls: PackedPolls;
+  /** The newest last. */
   readonly failures: readonly PollStatus[];
   /** The newest first; at most the first one is still open. */
   readonly incidents: readonly Incident[];
   /** Of the newest incident, unless its end was seen. */
   readonly evidence: readonly PollStatus[];
-  readonly minutes: readonly CountedBucket[];
-  readonly hours: readonly CountedBucket[];
+  readonly minutes: PackedCounts;
+  readonly hours: PackedCounts;
   readonly values: readonly SavedValue[];
   /** Of its newest poll. */
   readonly knownUntilMs?: number | undefined;

@@ -15,7 +15,7 @@ import {
   requirePlace,
 } from "./place.ts";
 import { readColumns } from "./columns.ts";
-import { readState, salvageNotes } from "./reading.ts";
+import { readNotes, readState, salvageNotes } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
 import { noteRow } from "./tables.ts";
@@ -26,7 +26,8 @@ type Connection = {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
   readonly found: "new" | "kept" | "damaged";
-  readonly restored: Restored;
+  /** Handed over once: history may be large. */
+  restored: Restored;
   /** Its notes are not all that there was. */
   readonly isLoss: boolean;
   /** Undefined until the first write: on a full disk, the file can be read and is locked, and no more. */
@@ -64,6 +65,7 @@ export class StateFile {
       requirePlace(this.#path);
       const connection = (this.#connection = this.#connect(notes, nowMs, LOST));
       const { found, restored, trouble } = connection;
+      connection.restored = NOTHING;
       const lacks = this.#lacks(connection);
       if (lacks) notes.push(`the state file ${found === "new" ? WAS_REMOVED : LACKS}: ${COUNTS_AS_USED}`);
       const isLoss = connection.isLoss || lacks;
@@ -133,7 +135,7 @@ export class StateFile {
     try {
       if (damaged !== undefined && damaged.inode === inodeOf(this.#path))
         throw new StateFileError("damaged", damaged.says);
-      return this.#read(isNew, nowMs);
+      return this.#read(isNew, nowMs, unreadable);
     } catch (error) {
       const { kind, says } = troubleOf(error);
       if (kind !== "damaged") throw error;
@@ -153,15 +155,16 @@ export class StateFile {
     }
   }
 
-  /** A file that cannot be written now is read all the same. */
-  #read(isNew: boolean, nowMs: number): Connection {
+  /** A file that cannot be written now is read all the same: at the start all of it, later only what must be whole. */
+  #read(isNew: boolean, nowMs: number, unreadable: typeof LOST | typeof KNOWN): Connection {
     const database = openDatabase(this.#path);
     try {
       const hasRows = !isEmpty(database);
       // We never leave an empty one, but where we were killed at the first start.
       if (!hasRows && !isNew) throw new StateFileError("damaged", "is empty");
       if (hasRows) requireSound(database);
-      const restored = hasRows ? readState(database, nowMs) : NOTHING;
+      if (hasRows && unreadable === KNOWN) readNotes(database);
+      const restored = hasRows && unreadable === LOST ? readState(database, nowMs) : NOTHING;
       const found = isNew ? "new" : "kept";
       const inode = inodeOf(this.#path);
       const connection: Connection = {
@@ -185,7 +188,7 @@ export class StateFile {
   #beginAnew(salvaged: readonly Note[], aside: string, nowMs: number): Connection {
     let connection: Connection | undefined;
     try {
-      connection = this.#read(makePrivate(this.#path), nowMs);
+      connection = this.#read(makePrivate(this.#path), nowMs, KNOWN);
       writingOf(connection).writer.write({ polls: [], rows: salvaged.map(noteRow) });
     } catch (error) {
       connection?.database.close();

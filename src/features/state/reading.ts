@@ -3,16 +3,20 @@ import { LONGEST_WINDOW_MS } from "../history/credit.ts";
 import { HOURS_KEPT, MINUTES_KEPT } from "../history/history.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../history/kept-poll.ts";
 import { INCIDENTS_KEPT } from "../history/incidents.ts";
+import { packedPolls } from "../history/poll-ring.ts";
+import { RollingCounts } from "../history/rolling-counts.ts";
 import type { RestoredUpstream } from "../history/state.ts";
 import type { Note } from "../../kernel/text/notes.ts";
-import { hourOf, MINUTE_MS } from "../../kernel/time/duration.ts";
+import { HOUR_MS, MINUTE_MS } from "../../kernel/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readBeside } from "./quiet-file.ts";
-import { readRows, type Row, text } from "../../kernel/text/rows.ts";
+import { readEach, readRows, type Row, text } from "../../kernel/text/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import {
   bucketOf,
   closedWhere,
+  COUNTS,
+  DURATIONS,
   evidenceOf,
   incidentOf,
   knownUntilOf,
@@ -31,50 +35,56 @@ const newestPolls = (which: string, most: number): string =>
   `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
 
 const bucketsOf = (table: "minutes" | "hours"): string =>
-  `SELECT * FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
+  `SELECT bucket, upstream, ${[...COUNTS, ...DURATIONS].join(", ")} FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
 
 export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   // A clock that is ahead at the start makes nothing too old.
   const writtenAtMs = lastWrittenMs(database);
   const nowMs = Math.min(wallNowMs, writtenAtMs ?? wallNowMs);
-  const all = (sql: string, ...given: readonly (string | number)[]): readonly unknown[] =>
-    database.prepare(sql).all(...given);
-  const polled = namesIn(database);
-  // Each upstream is read for itself: as SQLite gives them, the rows of all would take four times the memory.
-  const newest = <Read>(
-    which: string,
-    most: number,
-    read: (row: Row) => Read,
-  ): ReadonlyMap<string, readonly Read[]> => {
-    const rows = (upstream: string): readonly unknown[] =>
-      all(newestPolls(which, most), upstream).toReversed();
-    return new Map(polled.map((upstream) => [upstream, readRows(rows(upstream), read)]));
+  const rows = (sql: string, ...given: readonly (string | number)[]): Iterable<unknown> =>
+    database.prepare(sql).iterate(...given);
+  // A month of a thousand upstreams is 720,000 rows: as objects, they would take a gigabyte.
+  const counted = (
+    table: "minutes" | "hours",
+    bucketMs: number,
+    length: number,
+  ): ReadonlyMap<string, RollingCounts> => {
+    const counts = new Map<string, RollingCounts>();
+    readEach(rows(bucketsOf(table), Math.floor(nowMs / bucketMs) - length), (row) => {
+      const [upstream, bucket] = [row.get("upstream", text), bucketOf(row)];
+      const known = counts.get(upstream) ?? new RollingCounts(bucketMs, length);
+      counts.set(upstream, known);
+      known.restore(bucket);
+    });
+    return counts;
   };
-  const shown = all(INCIDENTS);
+  const shown = database.prepare(INCIDENTS).all();
   const lists = {
-    polls: newest("", POLLS_KEPT, pollOf),
-    known: newest("", 1, knownUntilOf),
-    failures: newest("AND outcome <> 'ok'", FAILURES_KEPT, pollOf),
     incidents: byUpstream(shown, incidentOf),
     evidence: byUpstream(shown, evidenceOf),
-    minutes: byUpstream(all(bucketsOf("minutes"), Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT), bucketOf),
-    hours: byUpstream(all(bucketsOf("hours"), hourOf(nowMs) - HOURS_KEPT), bucketOf),
+    minutes: counted("minutes", MINUTE_MS, MINUTES_KEPT),
+    hours: counted("hours", HOUR_MS, HOURS_KEPT),
     values: byUpstream(
-      all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS),
+      rows("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS),
       valueOf,
     ),
   };
-  const names = new Set(Object.values(lists).flatMap((list) => [...list.keys()]));
-  const restoredOf = (upstream: string): RestoredUpstream => ({
-    polls: lists.polls.get(upstream) ?? [],
-    failures: lists.failures.get(upstream) ?? [],
-    incidents: lists.incidents.get(upstream) ?? [],
-    evidence: lists.evidence.get(upstream)?.flat() ?? [],
-    minutes: lists.minutes.get(upstream) ?? [],
-    hours: lists.hours.get(upstream) ?? [],
-    values: lists.values.get(upstream) ?? [],
-    knownUntilMs: lists.known.get(upstream)?.[0],
-  });
+  const names = new Set([...namesIn(database), ...Object.values(lists).flatMap((list) => [...list.keys()])]);
+  const restoredOf = (upstream: string): RestoredUpstream => {
+    const newest = (which: string, most: number): readonly unknown[] =>
+      database.prepare(newestPolls(which, most)).all(upstream).toReversed();
+    const polls = newest("", POLLS_KEPT);
+    return {
+      polls: packedPolls(readRows(polls, pollOf)),
+      failures: readRows(newest("AND outcome <> 'ok'", FAILURES_KEPT), pollOf),
+      incidents: lists.incidents.get(upstream) ?? [],
+      evidence: lists.evidence.get(upstream)?.flat() ?? [],
+      minutes: lists.minutes.get(upstream)?.packed ?? new Int32Array(),
+      hours: lists.hours.get(upstream)?.packed ?? new Int32Array(),
+      values: lists.values.get(upstream) ?? [],
+      knownUntilMs: readRows(polls.slice(-1), knownUntilOf)[0],
+    };
+  };
   return {
     upstreams: new Map([...names].map((upstream) => [upstream, restoredOf(upstream)])),
     notes: readNotes(database),
@@ -83,12 +93,17 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
 }
 
 function byUpstream<Read>(
-  rows: readonly unknown[],
+  rows: Iterable<unknown>,
   read: (row: Row) => Read,
 ): ReadonlyMap<string, readonly Read[]> {
-  const found = readRows(rows, (row) => ({ upstream: row.get("upstream", text), read: read(row) }));
-  const grouped = Map.groupBy(found, ({ upstream }) => upstream);
-  return new Map([...grouped].map(([upstream, each]) => [upstream, each.map((one) => one.read)]));
+  const found = new Map<string, Read[]>();
+  readEach(rows, (row) => {
+    const [upstream, each] = [row.get("upstream", text), read(row)];
+    const known = found.get(upstream);
+    if (known === undefined) found.set(upstream, [each]);
+    else known.push(each);
+  });
+  return found;
 }
 
 function lastWrittenMs(database: DatabaseSync): number | undefined {

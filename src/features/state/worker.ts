@@ -7,9 +7,24 @@ import type { OpenReply, StateRequest, WriteReply } from "./messages.ts";
 const { path }: { readonly path: string } = workerData;
 const file = new StateFile(path);
 
-parentPort?.on("message", (request: StateRequest) => parentPort?.postMessage(answer(request), []));
+parentPort?.on("message", (request: StateRequest) => {
+  const reply = answer(request);
+  parentPort?.postMessage(reply, handedOver(reply));
+});
 
-function answer(request: StateRequest): OpenReply | WriteReply | Columns | "closed" | undefined {
+type Reply = OpenReply | WriteReply | Columns | "closed" | undefined;
+
+/** What was counted is large: it is not copied, and nothing of it stays here. */
+function handedOver(reply: Reply): ArrayBuffer[] {
+  if (typeof reply !== "object" || !("restored" in reply)) return [];
+  return [...reply.restored.upstreams.values()].flatMap(({ polls, minutes, hours }) => [
+    polls.numbers.buffer,
+    minutes.buffer,
+    hours.buffer,
+  ]);
+}
+
+function answer(request: StateRequest): Reply {
   switch (request.kind) {
     case "open":
       return file.open(request.nowMs);

@@ -10,15 +10,21 @@ export type Check<Read> = (stored: unknown) => Read;
  * Rows are checked like any input: a damaged byte that SQLite did not notice costs its row, not the start. Checked by
  * hand, as a validation library would take more memory than everything else in this thread.
  */
-export function readRows<Read>(rows: readonly unknown[], read: (row: Row) => Read): readonly Read[] {
-  return rows.flatMap((row) => {
+export function readRows<Read>(rows: Iterable<unknown>, read: (row: Row) => Read): readonly Read[] {
+  const found: Read[] = [];
+  readEach(rows, (row) => void found.push(read(row)));
+  return found;
+}
+
+/** Of many rows, none is kept but what is taken of each. */
+export function readEach(rows: Iterable<unknown>, take: (row: Row) => void): void {
+  for (const row of rows) {
     try {
-      return [read(new Row(row))];
+      take(new Row(row));
     } catch (error) {
-      if (error instanceof Misfit) return [];
-      throw error;
+      if (!(error instanceof Misfit)) throw error;
     }
-  });
+  }
 }
 
 /** Undefined for what we would never write. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PollRing } from "../../../src/features/history/poll-ring.ts";
+import { packedPolls, PollRing } from "../../../src/features/history/poll-ring.ts";
 import type { PollStatus } from "../../../src/features/history/kept-poll.ts";
 
 function poll(number: number, changes: Partial<PollStatus> = {}): PollStatus {
@@ -63,7 +63,7 @@ test("whatever an id is, it is told unchanged", () => {
     "x-1.5",
   ];
   const polls = ids.map((id, index) => poll(index, { id }));
-  const ring = new PollRing(60, polls);
+  const ring = new PollRing(60, packedPolls(polls));
   expect(ring.all).toEqual(polls);
   for (const id of ids) ring.markOffline(id);
   expect(ring.all.every(({ outcome, reason }) => outcome === "ours" && reason === "offline")).toBe(true);
@@ -81,12 +81,16 @@ test("the oldest gives way, and the newest is last", () => {
   }
 });
 
-test("it goes on with the newest of a former life", () => {
-  const ring = new PollRing(2, [poll(1), poll(2), poll(3)]);
-  expect(ring.all).toEqual([poll(2), poll(3)]);
+test("it goes on with those of a former life", () => {
+  const ring = new PollRing(3, packedPolls([poll(1), poll(2)]));
+  expect(ring.all).toEqual([poll(1), poll(2)]);
+  for (let number = 3; number <= 23; number += 1) {
+    ring.add(poll(number));
+    expect(ring.all).toEqual([number - 2, number - 1, number].map((each) => poll(each)));
+  }
 });
 
 test("only polls that went well tell how long an answer takes", () => {
-  const ring = new PollRing(3, [poll(1), poll(2), poll(3, FAILED), poll(4)]);
-  expect([...ring.okDurationsMs].sort((a, b) => a - b)).toEqual([2.25, 4.25]);
+  const ring = new PollRing(4, packedPolls([poll(1), poll(2), poll(3, FAILED), poll(4)]));
+  expect([...ring.okDurationsMs].sort((a, b) => a - b)).toEqual([1.25, 2.25, 4.25]);
 });

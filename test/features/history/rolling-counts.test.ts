@@ -4,7 +4,7 @@ import type { Outcome } from "../../../src/kernel/exchange/reasons.ts";
 import { type CountedPoll, RollingCounts } from "../../../src/features/history/rolling-counts.ts";
 import { columnsOfBuckets } from "../../../src/features/history/timeline.ts";
 
-import { sampleBucket } from "../../support/samples.ts";
+import { packedBuckets, sampleBucket } from "../../support/samples.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -85,10 +85,14 @@ test("a wall clock that was behind for a moment takes nothing from the window", 
 });
 
 test("it goes on where a former life ended, in the same bucket too", () => {
-  const counts = new RollingCounts(MINUTE_MS, 60, [
-    sampleBucket({ index: 1, ok: 5, withinObjective: 4, watchedMs: 75_000 }),
-    sampleBucket({ index: 3, ok: 2, failed: 1, withinObjective: 1, watchedMs: 45_000, failedMs: 15_000 }),
-  ]);
+  const counts = new RollingCounts(
+    MINUTE_MS,
+    60,
+    packedBuckets([
+      sampleBucket({ index: 1, ok: 5, withinObjective: 4, watchedMs: 75_000 }),
+      sampleBucket({ index: 3, ok: 2, failed: 1, withinObjective: 1, watchedMs: 45_000, failedMs: 15_000 }),
+    ]),
+  );
   counts.add(polled(3 * MINUTE_MS + 30_000, "failed", 100), 15_000);
   expect(counts.within(MINUTE_MS, 4 * MINUTE_MS)).toEqual({
     ok: 2,
@@ -106,7 +110,8 @@ test("it goes on where a former life ended, in the same bucket too", () => {
 
 test("what was restored is bounded like what was counted, and grows old like it", () => {
   const restored = Array.from({ length: 200 }, (_, index) => sampleBucket({ index, ok: 1 }));
-  const counts = new RollingCounts(MINUTE_MS, 60, restored);
+  const counts = new RollingCounts(MINUTE_MS, 60);
+  for (const bucket of restored) counts.restore(bucket);
   expect(counts.within(200 * MINUTE_MS, 199 * MINUTE_MS).ok).toBe(61);
   counts.add(polled(1_000 * MINUTE_MS, "ok", 100), 15_000);
   expect(counts.within(60 * MINUTE_MS, 1_000 * MINUTE_MS).ok).toBe(1);
@@ -140,9 +145,11 @@ test("each outcome is counted by itself, and of the ok ones the mean and the lon
 });
 
 test("what grows keeps every number, and what a former life knew of latencies goes on", () => {
-  const counts = new RollingCounts(MINUTE_MS, 60, [
-    sampleBucket({ index: 0, ok: 3, okMs: 300, longestMs: 150 }),
-  ]);
+  const counts = new RollingCounts(
+    MINUTE_MS,
+    60,
+    packedBuckets([sampleBucket({ index: 0, ok: 3, okMs: 300, longestMs: 150 })]),
+  );
   counts.add(polled(0, "ok", 500), 15_000);
   for (let minute = 1; minute < 30; minute += 1) counts.add(polled(minute * MINUTE_MS, "ok", minute), 15_000);
   const columns = columnsOfBuckets(counts.bucketsFrom(0), 1);
