@@ -125,6 +125,8 @@ export class SqliteStateStore implements StateStore {
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
+    // In a fleet it may have been opened only to see that it can be.
+    this.#restored.clear();
     this.#rest.abort();
     const { clock, thread } = this.#parts;
     if ((await within(CLOSE_AT_MOST_MS, this.#ended, clock)) !== LATE) return;

@@ -351,6 +351,16 @@ describe("after a restart", () => {
     expect(second.restored("email")).toBeUndefined();
     expect(second.restored("nobody")).toBeUndefined();
   });
+
+  test("what nobody took is not kept by a store that is closed", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    bench.poll(bench.recordOf(first));
+    await first.close();
+    const second = await bench.open();
+    await second.close();
+    expect(second.restored("email")).toBeUndefined();
+  });
 });
 
 test("rows are in the file half a second later, without an orderly end; notes as soon as they are written", async () => {
