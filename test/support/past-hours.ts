@@ -1,5 +1,5 @@
-import type { DatabaseSync } from "node:sqlite";
-import { inTransaction } from "../../src/features/state/database.ts";
+import { DatabaseSync } from "node:sqlite";
+import { inTransaction, makeWritable } from "../../src/features/state/database.ts";
 import { hourOf } from "../../src/kernel/time/duration.ts";
 
 const POLLS = 240;
@@ -28,6 +28,13 @@ export function writeHours(
       }
     }
   });
+}
+
+/** As a daemon leaves it that kept its state there for so many days. */
+export function writeStateFile(path: string, names: readonly string[], days: number): void {
+  using database = new DatabaseSync(path);
+  makeWritable(database);
+  writeHours(database, names, { days });
 }
 
 type PastHours = {

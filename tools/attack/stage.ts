@@ -4,13 +4,11 @@ import { createInterface } from "node:readline";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { makeWritable } from "../../src/features/state/database.ts";
 import { ask } from "../../test/support/http-ask.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openConfigFolder, type RawConfig, rawUpstream } from "../../test/support/config-folder.ts";
-import { writeHours } from "../../test/support/past-hours.ts";
+import { writeStateFile } from "../../test/support/past-hours.ts";
 import { imageCommand } from "../image-command.ts";
 import { HOSTILITIES, KEY } from "./answers.ts";
 import type { Attack, Target } from "./attack.ts";
@@ -65,6 +63,8 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
 }
 
 const STATE_FILE = "pacewatch.db";
+/** After so long, a daemon remembers the most. */
+const DAYS_REMEMBERED = 31;
 
 /** So that polls come by the dozen each second, whatever their number. */
 function everyFor(upstreams: number): string {
@@ -110,13 +110,6 @@ function hostileConfigOf(
   };
 }
 
-/** After a month, a daemon remembers the most. */
-function writeAMonth(path: string, names: readonly string[]): void {
-  using database = new DatabaseSync(path);
-  makeWritable(database);
-  writeHours(database, names, { days: 31 });
-}
-
 function namesOf(upstreams: number): readonly string[] {
   return Array.from({ length: upstreams }, (_, index) => `upstream-${String(index).padStart(4, "0")}`);
 }
@@ -147,7 +140,7 @@ class Besieged implements AsyncDisposable {
         ? ((await configured?.(folder.folder)) ?? {})
         : hostileConfigOf(upstreams, polled.url, hostile.url, hostility ?? "");
     await folder.write(configOf(upstreams, polled.url, changes));
-    writeAMonth(join(folder.folder, STATE_FILE), namesOf(upstreams));
+    writeStateFile(join(folder.folder, STATE_FILE), namesOf(upstreams), DAYS_REMEMBERED);
     const group = await MemoryGroup.create(`pacewatch-attack-${process.pid}`, limitBytes);
     if (group !== undefined) stack.use(group);
     const { program, args, env } = await imageCommand();

@@ -10,12 +10,12 @@ type Field = (typeof FIELDS)[number];
 
 /** The index is the first number of a bucket. */
 const NUMBERS_A_BUCKET = 1 + FIELDS.length;
-const placeOf = (field: Field): number => 1 + FIELDS.indexOf(field);
+const offsetOf = (field: Field): number => 1 + FIELDS.indexOf(field);
 const [OK, WITHIN, WATCHED, FAILED] = [
-  placeOf("ok"),
-  placeOf("withinObjective"),
-  placeOf("watchedMs"),
-  placeOf("failedMs"),
+  offsetOf("ok"),
+  offsetOf("withinObjective"),
+  offsetOf("watchedMs"),
+  offsetOf("failedMs"),
 ];
 const FIRST_BUCKETS = 8;
 
@@ -48,7 +48,6 @@ export class RollingCounts {
     return this.#used === this.#indices.length ? this.#indices : this.#indices.slice(0, this.#used);
   }
 
-  /** In the order of their times. */
   restore(bucket: CountedBucket): void {
     const place = this.#placeOf(bucket.index);
     for (const field of FIELDS) this.#add(place, field, bucket[field]);
@@ -117,11 +116,11 @@ export class RollingCounts {
   }
 
   #at(place: number, field: Field): number {
-    return this.#numbers[place + placeOf(field)] ?? 0;
+    return this.#numbers[place + offsetOf(field)] ?? 0;
   }
 
   #add(place: number, field: Field, amount: number): void {
-    this.#numbers[place + placeOf(field)] = this.#at(place, field) + amount;
+    this.#numbers[place + offsetOf(field)] = this.#at(place, field) + amount;
   }
 
   /** Of the bucket. A new one takes the place of the one that is furthest from it; what is older than all is put to the oldest. */

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { makeWritable } from "../../../src/features/state/database.ts";
-import { writeHours } from "../../support/past-hours.ts";
+import { writeStateFile } from "../../support/past-hours.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { startDaemon } from "../../support/processes/daemon.ts";
 import { answer, openRawUpstream, type RawUpstream } from "../../support/raw-upstream.ts";
@@ -25,11 +23,7 @@ async function privateBytes(upstreams: number, url: string, days?: number): Prom
     // A first poll that is worth nothing, as this machine stood still meanwhile, is followed by another one soon.
     upstreams: namesOf(upstreams).map((name) => rawUpstream(name, url, { every: "1m", timeout: "30s" })),
   });
-  if (days !== undefined) {
-    using database = new DatabaseSync(join(folder.folder, "pacewatch.db"));
-    makeWritable(database);
-    writeHours(database, namesOf(upstreams), { days });
-  }
+  if (days !== undefined) writeStateFile(join(folder.folder, "pacewatch.db"), namesOf(upstreams), days);
   await using daemon = await startDaemon({
     configPath: folder.path,
     environment: { NODE_OPTIONS: "--max-semi-space-size=2" },
